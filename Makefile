@@ -1,0 +1,44 @@
+# Two commands do everything on a machine with Python >= 3.11 and make: `make demo` and `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+PIP = $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+.PHONY: help demo test slow lint venv clean
+
+help:
+	@echo "make demo   install into $(VENV), then run: probe run ladder --r 10 --seeds 15"
+	@echo "make test   install with the dev tools, then run the default test suite"
+	@echo "make slow   install with the dev tools, then run the tests that train to convergence"
+	@echo "make lint   ruff over the tree"
+	@echo "make venv   install with the dev tools"
+	@echo "make clean  remove $(VENV) and build outputs (never ./results)"
+
+$(BIN)/python:
+	$(PYTHON) -c "import sys; sys.exit('attnprobe needs Python >= 3.11, this is ' + sys.version.split()[0] if sys.version_info < (3, 11) else 0)"
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.user: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) --editable '.[dev]'
+	touch $@ $(VENV)/.user
+
+venv: $(VENV)/.dev
+
+demo: $(VENV)/.user
+	$(BIN)/probe run ladder --r 10 --seeds 15
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+slow: $(VENV)/.dev
+	$(BIN)/python -m pytest -m slow
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info

@@ -1,0 +1,1 @@
+"""One file a task; a task is found by its `@register` name."""

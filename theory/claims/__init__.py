@@ -1,0 +1,1 @@
+"""One file a claim; a claim is found by its `@claim` name."""
