@@ -1,0 +1,140 @@
+"""The FPA bias against a float64 loop over every (t, s, u), forward and every gradient."""
+
+import pytest
+import torch
+
+from attnprobe.kernels.fpa import path_bias, path_sum_bias, range_min, suffix_min
+
+LENGTHS = [1, 2, 3, 4, 5, 8, 9, 16, 29, 33]
+RANGES = [0.1, 1.0, 30.0, 1000.0]
+INF = float("inf")
+
+
+def walk(T, spread, dtype=torch.float64, seed=0):
+    """Three random fields (3, T) whose values span about `spread`."""
+    x = torch.randn(3, T, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).cumsum(-1)
+    return (spread * x / x.std().clamp(min=1e-3) / 3 if T > 1 else spread * x).to(dtype)
+
+
+def loop_minima(phi, soft):
+    """m (..., T, T) by a loop over pairs, with the gradient that the definition names, by autograd on a detached softmin."""
+    T = phi.shape[-1]
+    rows = []
+    for t in range(T):
+        row = []
+        for s in range(T):
+            path = phi[..., s + 1 : t + 1]
+            if s >= t:
+                row.append(torch.full_like(phi[..., 0], INF))
+                continue
+            hard = path.min(-1).values
+            if soft:
+                smooth = -torch.logsumexp(-path, -1)
+            else:
+                earliest = torch.stack([(path[i] == path[i].min()).nonzero()[0, 0] for i in range(len(path))])
+                smooth = path.gather(-1, earliest[:, None])[:, 0]
+            row.append(hard.detach() + (smooth - smooth.detach()))
+        rows.append(torch.stack(row, -1))
+    return torch.stack(rows, -2)
+
+
+def loop_bias(phi, psi, beta, soft):
+    m = loop_minima(phi, soft)
+    return -beta * torch.where(m < psi[..., None, :], psi[..., None, :] - m, torch.zeros_like(m))
+
+
+@pytest.mark.parametrize("soft", [True, False])
+@pytest.mark.parametrize("spread", RANGES)
+@pytest.mark.parametrize("T", LENGTHS)
+def test_range_minimum_and_its_gradient_equal_the_loop(T, spread, soft):
+    phi = walk(T, spread).requires_grad_()
+    cotangent = torch.randn(3, T, T, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).tril(-1)
+    expected, got = loop_minima(phi, soft), range_min(phi, soft)
+    assert torch.equal(got, expected)
+    nothing = 0 * phi.sum()  # at T = 1 no entry depends on phi
+    d_expected, d_got = (torch.autograd.grad((m.masked_fill(m == INF, 0) * cotangent).sum() + nothing, phi)[0] for m in (expected, got))
+    torch.testing.assert_close(d_got, d_expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("soft", [True, False])
+@pytest.mark.parametrize("spread", RANGES)
+@pytest.mark.parametrize("T", LENGTHS)
+def test_last_row_form_equals_the_last_row_of_the_table(T, spread, soft):
+    phi = walk(T, spread).requires_grad_()
+    cotangent = torch.randn(3, T, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    table, row = range_min(phi, soft)[..., -1, :], suffix_min(phi, soft)
+    assert torch.equal(row, table)
+    gradients = [torch.autograd.grad((m[..., :-1] * cotangent[..., :-1]).sum(), phi)[0] for m in (table, row)]
+    torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("rows", [1, "all"])
+@pytest.mark.parametrize("spread", RANGES)
+@pytest.mark.parametrize("T", [1, 2, 7, 29])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_bias_and_every_gradient_equal_the_loop(T, spread, rows, dtype):
+    rows = T if rows == "all" else 1
+    phi, psi = walk(T, spread), walk(T, spread, seed=3) + 0.5
+    beta = torch.tensor([0.7, 1.0, 2.5], dtype=torch.float64)[:, None, None]
+    if dtype == torch.float32:  # round the inputs first, so that both sides see the same numbers
+        phi, psi, beta = phi.float().double(), psi.float().double(), beta.float().double()
+    exact = [x.clone().requires_grad_() for x in (phi, psi, beta)]
+    ours = [x.to(dtype).requires_grad_() for x in (phi, psi, beta)]
+    cotangent = torch.randn(3, rows, T, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
+    expected = loop_bias(*exact, soft=True)[..., -rows:, :]
+    got = path_bias(*ours, rows)
+    tolerance = {"rtol": 1e-9, "atol": 1e-9} if dtype == torch.float64 else {"rtol": 2e-5, "atol": 2e-5 * max(1.0, spread)}
+    torch.testing.assert_close(got.double(), expected, **tolerance)
+    d_expected = torch.autograd.grad((expected * cotangent).sum(), exact, allow_unused=True)
+    d_got = torch.autograd.grad((got.double() * cotangent).sum(), ours)
+    for a, b in zip(d_got, d_expected, strict=True):
+        assert torch.isfinite(a).all()
+        torch.testing.assert_close(a.double(), torch.zeros_like(a).double() if b is None else b, **tolerance)
+
+
+def test_a_tie_between_field_and_level_is_alive_and_passes_no_gradient():
+    """phi = (0, 2, 2), psi = 2 everywhere: min over later fields is 2 = psi, so b = 0 and nothing flows back."""
+    phi = torch.tensor([0.0, 2.0, 2.0], requires_grad=True)
+    psi = torch.full((3,), 2.0, requires_grad=True)
+    for rows in (1, 3):
+        b = path_bias(phi, psi, torch.ones(1, 1), rows)
+        assert torch.equal(b, torch.zeros(rows, 3))
+        assert all(torch.equal(g, torch.zeros(3)) for g in torch.autograd.grad(b.sum(), (phi, psi)))
+
+
+def test_bias_of_a_walk_by_hand():
+    """Field and level 1, 0, 2, -1 (W with steps +1 -1 +2 -3), beta 2, last query: minima after s are min(0,2,-1) = -1, -1, -1.
+
+    b = 2 min(0, -1 - (1, 0, 2)) = (-4, -2, -6), and 0 at the query itself. At t = 2: min(0,2) = 0, 2: b = 2 (0 - 1, 0) = (-2, 0).
+    """
+    w = torch.tensor([1.0, 0.0, 2.0, -1.0])
+    b = path_bias(w, w, torch.full((1, 1), 2.0), 4)
+    assert b[3].tolist() == [-4.0, -2.0, -6.0, 0.0]
+    assert b[2].tolist() == [-2.0, 0.0, 0.0, 0.0]
+    assert path_bias(w, w, torch.full((1, 1), 2.0), 1)[0].tolist() == [-4.0, -2.0, -6.0, 0.0]
+
+
+def test_the_bias_does_not_change_when_a_dip_lasts_longer_and_the_sum_does():
+    short, long = torch.tensor([1.0, -1.0, 3.0, 3.0]), torch.tensor([1.0, -1.0, -1.0, 3.0])
+    psi, beta = torch.zeros(4), torch.ones(1, 1)
+    assert path_bias(short, psi, beta, 1)[0, 0] == path_bias(long, psi, beta, 1)[0, 0] == -1
+    assert path_sum_bias(short, psi, beta, 1)[0, 0] == -1
+    assert path_sum_bias(long, psi, beta, 1)[0, 0] == -2
+
+
+def test_sum_bias_equals_a_loop():
+    phi, psi = walk(9, 3.0), walk(9, 3.0, seed=5)
+    expected = torch.zeros(3, 9, 9, dtype=torch.float64)
+    for t in range(9):
+        for s in range(t):
+            expected[:, t, s] = (phi[:, s + 1 : t + 1] - psi[:, s, None]).clamp(max=0).sum(-1)
+    beta = torch.full((3, 1, 1), 1.5, dtype=torch.float64)
+    got = path_sum_bias(phi, psi, beta, 9)
+    torch.testing.assert_close(got.tril(), 1.5 * expected)
+    torch.testing.assert_close(path_sum_bias(phi, psi, beta, 1), 1.5 * expected[:, -1:])
+
+
+def test_hard_gradient_of_a_tie_goes_to_the_earliest_minimiser():
+    phi = torch.tensor([5.0, 1.0, 1.0, 4.0], requires_grad=True)
+    for m in (suffix_min(phi, soft=False)[0], range_min(phi, soft=False)[3, 0]):
+        assert torch.autograd.grad(m, phi, retain_graph=True)[0].tolist() == [0.0, 1.0, 0.0, 0.0]

@@ -1,0 +1,60 @@
+"""Softmax and FoX's bias against float64 loops, and the dispatch between fused and reference."""
+
+import math
+
+import pytest
+import torch
+
+from attnprobe.kernels import dispatch
+from attnprobe.kernels.fox import forget_bias
+from attnprobe.kernels.softmax import masked_log_softmax, masked_softmax
+
+
+def test_softmax_ignores_masked_keys_by_hand():
+    """Scores (0, ln 3, 100), the last masked: weights 1/4, 3/4, 0."""
+    scores, mask = torch.tensor([0.0, math.log(3), 100.0]), torch.tensor([True, True, False])
+    torch.testing.assert_close(masked_softmax(scores, mask), torch.tensor([0.25, 0.75, 0.0]))
+    torch.testing.assert_close(masked_log_softmax(scores, mask).exp(), torch.tensor([0.25, 0.75, 0.0]))
+
+
+def test_log_softmax_is_finite_where_the_weight_underflows():
+    scores, mask = torch.tensor([0.0, -500.0]), torch.tensor([True, True])
+    assert masked_softmax(scores, mask)[1] == 0
+    assert masked_log_softmax(scores, mask)[1] == -500
+
+
+@pytest.mark.parametrize("rows", [1, 3, 6])
+def test_forget_bias_is_the_sum_of_log_gates_after_the_key(rows):
+    log_f = torch.nn.functional.logsigmoid(torch.randn(2, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64))
+    b = forget_bias(log_f, rows)
+    for i, t in enumerate(range(6 - rows, 6)):
+        for s in range(t + 1):
+            torch.testing.assert_close(b[:, i, s], log_f[:, s + 1 : t + 1].sum(-1))
+
+
+def test_a_choice_that_does_not_exist_is_refused(monkeypatch):
+    monkeypatch.setenv("PROBE_KERNELS", "fast")
+    with pytest.raises(ValueError, match="auto, reference, fused"):
+        dispatch.choose("cpu", "fpa", "softmax", "full", weights_wanted=False)
+
+
+def test_forcing_fused_raises_where_it_cannot_be_obeyed(monkeypatch):
+    monkeypatch.setenv("PROBE_KERNELS", "fused")
+    with pytest.raises(ValueError, match=r"no fused kernel computes fpa\+softmax\+full"):
+        dispatch.choose("cpu", "fpa", "softmax", "full", weights_wanted=False)
+    monkeypatch.setitem(dispatch.FUSED, ("fpa", "softmax", "full"), "kernel")
+    with pytest.raises(ValueError, match="needs a CUDA device"):
+        dispatch.choose("cpu", "fpa", "softmax", "full", weights_wanted=False)
+    with pytest.raises(ValueError, match="weights"):
+        dispatch.choose("cuda", "fpa", "softmax", "full", weights_wanted=True)
+    assert dispatch.choose("cuda", "fpa", "softmax", "full", weights_wanted=False) == "kernel"
+
+
+def test_a_fused_kernel_is_chosen_on_a_gpu_unless_weights_are_read_or_the_reference_is_forced(monkeypatch):
+    monkeypatch.delenv("PROBE_KERNELS", raising=False)
+    monkeypatch.setitem(dispatch.FUSED, ("fpa", "softmax", "full"), "kernel")
+    assert dispatch.choose("cuda", "fpa", "softmax", "full", weights_wanted=False) == "kernel"
+    assert dispatch.choose("cuda", "fpa", "softmax", "full", weights_wanted=True) is None
+    assert dispatch.choose("cpu", "fpa", "softmax", "full", weights_wanted=False) is None
+    monkeypatch.setenv("PROBE_KERNELS", "reference")
+    assert dispatch.choose("cuda", "fpa", "softmax", "full", weights_wanted=False) is None
