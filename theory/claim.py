@@ -1,0 +1,181 @@
+"""A claim is a generator of cases whose docstring is its statement and proof; verifying it yields a certificate.
+
+A claim lives in theory/claims/*.py. The catalogue reads those files as syntax trees, so that listing claims imports none of them.
+"""
+
+import ast
+import difflib
+import importlib
+import re
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).parent / "claims"
+# What a run without a failing case has shown, by kind: all cases of the scope, or a sample of them.
+PASSED = {"exhaustive": "verified", "exact": "verified", "symbolic": "verified", "sampled": "supported"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One checked instance: whether it holds, what it was (plain JSON data), and how many elementary cases it stands for."""
+
+    holds: bool
+    witness: object = None
+    size: int = 1
+
+
+@dataclass(frozen=True)
+class Span:
+    """An integer scope parameter: its default, and the bounds within which a caller may set it."""
+
+    default: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a run of a claim showed: `cases` elementary cases checked in `seconds`; `witness` is that of the first failing case."""
+
+    name: str
+    kind: str
+    source: str
+    scope: dict
+    cases: int
+    verdict: str  # verified | supported | refuted | vacuous
+    assumption: str | None
+    seconds: float
+    witness: object = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim that can be run: `scope` maps a name to a Span, which `cases` takes by keyword, or to a constant, which is only printed."""
+
+    name: str
+    kind: str
+    source: str
+    assumption: str | None
+    scope: dict = field(hash=False)
+    cases: object
+
+    @property
+    def spans(self):
+        """The parameters that a caller may set: dict of name to Span."""
+        return {name: value for name, value in self.scope.items() if isinstance(value, Span)}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A claim as the catalogue lists it, before its file is imported; `statement` is the docstring's first line."""
+
+    name: str
+    kind: str
+    source: str
+    statement: str
+    module: str
+    function: str
+
+
+def claim(name, kind, source, assumption=None, **scope):
+    """Decorate a generator function of Cases into a Claim; the function takes exactly the parameters that `scope` gives as Spans.
+
+    kind: "exhaustive" (every instance of the scope), "exact" (finitely many exact computations, all of the scope), "symbolic" or
+    "sampled" (some instances: it can refute, it cannot verify).
+    """
+    assert kind in PASSED, f"{name}: no such kind: {kind}"
+
+    def wrap(function):
+        made = Claim(name, kind, source, assumption, scope, function)
+        takes = function.__code__.co_varnames[: function.__code__.co_argcount]
+        assert set(takes) == set(made.spans), f"{name} takes {takes}, its scope spans {tuple(made.spans)}"
+        return made
+
+    return wrap
+
+
+def settle(claim, overrides):
+    """Return {parameter: value} for a run of `claim`; ValueError for an override that it does not take or that is out of bounds."""
+    spans = claim.spans
+    for name, value in overrides.items():
+        if name not in spans:
+            raise ValueError(f"{claim.name} takes no {name}; it takes {', '.join(spans) or 'no parameter'}")
+        span = spans[name]
+        if not span.low <= value <= span.high:
+            raise ValueError(f"{name} must be in {span.low}..{span.high} for {claim.name}, got {value}")
+    return {name: overrides.get(name, span.default) for name, span in spans.items()}
+
+
+def verify(claim, **overrides):
+    """Run `claim` until its first failing case and return its Certificate; overrides set its Spans.
+
+    Raises ValueError for an override that the claim does not take or that is out of its bounds.
+    """
+    values = settle(claim, overrides)
+    count, witness, verdict = 0, None, PASSED[claim.kind]
+    start = time.perf_counter()
+    for case in claim.cases(**values):
+        count += case.size
+        if not case.holds:
+            verdict, witness = "refuted", case.witness
+            break
+    if count == 0:
+        verdict = "vacuous"
+    seconds = time.perf_counter() - start
+    scope = {name: values.get(name, value) for name, value in claim.scope.items()}
+    return Certificate(claim.name, claim.kind, claim.source, scope, count, verdict, claim.assumption, seconds, witness)
+
+
+def catalogue(folder=HERE):
+    """Return {name: Entry} of the claims in folder/*.py, in the order of their numbers; ValueError for a name used twice."""
+    entries = {}
+    for path in sorted(folder.glob("*.py")):
+        for entry in _entries(path):
+            if entry.name in entries:
+                raise ValueError(f"claim {entry.name} is in both {entries[entry.name].module}.py and {entry.module}.py")
+            entries[entry.name] = entry
+    return dict(sorted(entries.items(), key=lambda item: _natural(item[0])))
+
+
+def select(names, entries):
+    """Return the Entries that `names` mean: a whole name (T5-tight) or a family (T5); none means all. ValueError for an unknown one."""
+    if not names:
+        return list(entries.values())
+    chosen = {}
+    for name in names:
+        found = [entry for key, entry in entries.items() if name in (key, _family(key))]
+        if not found:
+            known = [*entries, *{_family(key): None for key in entries}]
+            raise ValueError(f"no claim is named {name}; the nearest is {_nearest(name, known)}")
+        chosen.update((entry.name, entry) for entry in found)
+    return list(chosen.values())
+
+
+def load(entry):
+    """Import the file of an Entry and return its Claim."""
+    return getattr(importlib.import_module(f"{__package__}.claims.{entry.module}"), entry.function)
+
+
+def _entries(path):
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        for call in node.decorator_list:
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "claim":
+                given = {word.arg: word.value for word in call.keywords} | dict(zip(("name", "kind", "source"), call.args, strict=False))
+                name, kind, source = (ast.literal_eval(given[key]) for key in ("name", "kind", "source"))
+                yield Entry(name, kind, source, ast.get_docstring(node).splitlines()[0], path.stem, node.name)
+
+
+def _family(name):
+    return name.split("-")[0]
+
+
+def _natural(name):
+    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in re.split(r"(\d+)", name) if part]
+
+
+def _nearest(name, known):
+    lower = {other.lower(): other for other in known}
+    return lower[max(lower, key=lambda other: difflib.SequenceMatcher(None, name.lower(), other).ratio())]

@@ -1,0 +1,91 @@
+"""T6: how many of the 2^(r-1) alive sets a head of d dimensions realises at most, and that generic heads realise that many."""
+
+import numpy as np
+
+from attnprobe.theory.claim import Case, Span, claim
+from attnprobe.theory.heads import degenerate, generic, moment_curve
+from attnprobe.theory.rank import ceiling
+from attnprobe.theory.realise import realise
+
+SETTING = "one offset vector for all alive sets; the last key is always alive"
+GENERIC = f"{SETTING}; keys in general position, the last offset large"
+# (r, with offsets, without) at d = 4
+FIGURES = ((6, 32, 31), (10, 382, 256), (14, 2380, 1093), (18, 9402, 3214))
+
+
+@claim("T6-attained", kind="exact", source="Cover 1965; FPA, section 2", assumption=SETTING, d="1..r", r=Span(12, 2, 15))
+def ceiling_is_attained(r):
+    """The moment-curve head realises sum_{i<=d+1} C(r-1,i) sets with offsets, sum_{i<=d} C(r-1,i) without.
+
+    Alive sets are the sign patterns of q.k_s + o_s - theta, the regions of r hyperplanes in (q, theta) on the positive side of the last.
+    The last being far away, its positive side meets every region of the other r-1: at most sum_{i<=d+1} C(r-1,i), with equality in
+    general position. Without offsets the hyperplanes meet at 0: half of at most 2 sum_{i<=d} C(r-1,i) regions (Cover). Keys (s, s^2, ...,
+    s^d) with offsets s^(d+1) are in general position (Vandermonde). A case is one (size up to r, d), counted exactly from circuits.
+    """
+    for size in range(2, r + 1):
+        for d in range(1, size + 1):
+            keys, offsets = moment_curve(size, d)
+            for given in (offsets, None):
+                count, most = realise(keys, given).count, ceiling(size, d, given is not None)
+                yield Case(count == most, {"r": size, "d": d, "offsets": given is not None, "count": count, "ceiling": most})
+
+
+@claim("T6-generic", kind="sampled", source="Cover 1965; FPA, section 2", assumption=GENERIC, r="6, 10, 14, 18", d=4, heads=3)
+def generic_heads():
+    """At d = 4 a generic head realises 32, 382, 2380, 9402 sets of r = 6, 10, 14, 18 rungs; without offsets 31, 256, 1093, 3214.
+
+    The count of T6-attained holds for any keys in general position, which random keys are almost surely. A case is one random integer head.
+    """
+    rng = np.random.default_rng(6)
+    for r, with_offsets, without in FIGURES:
+        for _ in range(3):
+            keys, offsets = generic(rng, r, 4)
+            counts = [realise(keys, offsets).count, realise(keys).count]
+            yield Case(counts == [with_offsets, without], {"r": r, "keys": keys, "offsets": offsets, "counts": counts})
+
+
+@claim("T6-ceiling", kind="sampled", source="Cover 1965; FPA, section 2", assumption=SETTING, d="1..r", r=Span(9, 2, 14))
+def no_head_is_above(r):
+    """No head of d dimensions realises more sets than the ceiling, degenerate heads and any last offset included.
+
+    The regions of an arrangement that is not in general position are fewer, and a half space that is not far away misses some. A case is
+    one head: zero, repeated, collinear and few-valued keys, ties in the offsets.
+    """
+    rng = np.random.default_rng(7)
+    for d in range(1, r + 1):
+        for name, keys, offsets in degenerate(rng, r, d):
+            for given in (offsets, None):
+                count, most = realise(keys, given).count, ceiling(r, d, given is not None)
+                yield Case(count <= most, {"head": name, "keys": keys.tolist(), "count": count, "ceiling": most})
+
+
+@claim("T6-programs", kind="sampled", source="this project", assumption=SETTING, d="1..3", r=Span(5, 2, 7))
+def linear_programs_agree(r):
+    """Circuits and linear programs (HiGHS) agree, set by set, on whether a head realises it.
+
+    The second method shares no code with the first: it maximises the margin between alive and dead logits over q and theta. Degenerate
+    heads of small integers, where the greatest margin is 0 or far from it. A case is one head and one set.
+    """
+    rng = np.random.default_rng(8)
+    for d in (1, 2, 3):
+        for name, keys, offsets in degenerate(rng, r, d):
+            for given in (offsets, None):
+                table = realise(keys, given).table
+                for word in range(1 << (r - 1)):
+                    margin = greatest_margin(keys, given, word)
+                    holds = bool(table[word]) == (margin > 1e-6)
+                    yield Case(holds, {"head": name, "keys": keys.tolist(), "word": word, "margin": margin, "circuits": bool(table[word])})
+
+
+def greatest_margin(keys, offsets, word):
+    """Return the largest m <= 1 such that some q, theta have q.k_s + o_s - theta >= m on alive keys, <= -m on dead ones, by HiGHS."""
+    from scipy.optimize import linprog
+
+    r, d = keys.shape
+    side = np.array([-1.0 if word >> s & 1 else 1.0 for s in range(r)])
+    shift = np.zeros(r) if offsets is None else np.asarray(offsets, float)
+    rows = np.column_stack([-side[:, None] * keys, side, np.ones(r)])
+    found = linprog([0] * (d + 1) + [-1], A_ub=rows, b_ub=side * shift, bounds=[(None, None)] * (d + 1) + [(None, 1)], method="highs")
+    if found.status != 0:
+        raise ArithmeticError(f"HiGHS: {found.message}")
+    return float(-found.fun)

@@ -1,0 +1,37 @@
+"""Integer heads to try a claim about all heads on: generic ones, and those on which general position fails."""
+
+import numpy as np
+
+
+def moment_curve(r, d):
+    """Return (keys, offsets) of Python integers, r keys (s, s^2, ..., s^d), offsets s^(d+1), the last offset larger than any vertex.
+
+    Every d+1 rows of [k | 1] and every d+2 of [k | 1 | o] with s < r are Vandermonde, so independent: general position.
+    """
+    keys = [[s**j for j in range(1, d + 1)] for s in range(1, r + 1)]
+    offsets = [s ** (d + 1) for s in range(1, r)] + [(2 * r) ** (2 * (d + 3) ** 2)]  # above Hadamard's bound on a vertex, times a key
+    return keys, offsets
+
+
+def generic(rng, r, d):
+    """Return (keys, offsets) as lists: integers in +-10^6, the last offset 10^40, in general position almost surely."""
+    keys = rng.integers(-(10**6), 10**6, (r, d), endpoint=True).tolist()
+    return keys, [*rng.integers(-(10**6), 10**6, r - 1, endpoint=True).tolist(), 10**40]
+
+
+def degenerate(rng, r, d):
+    """Yield (name, keys, offsets): small integer heads with zero, repeated, collinear or few-valued keys, and offsets with ties."""
+    small = rng.integers(-3, 3, (r, d), endpoint=True)
+    offsets = rng.integers(-3, 3, r, endpoint=True)
+    line = np.outer(np.arange(r), rng.integers(-2, 2, d, endpoint=True))
+    slope = rng.integers(-2, 2, d, endpoint=True)
+    yield "small", small, offsets
+    yield "large last offset", small, np.append(offsets[:-1], 10**6)
+    yield "low last offset", small, np.append(offsets[:-1], -(10**6))
+    yield "zero keys", 0 * small, offsets
+    yield "repeated keys", small[np.arange(r) // 2], offsets
+    yield "collinear keys", line, offsets
+    yield "cube", small % 2, offsets
+    yield "equal offsets", small, 0 * offsets
+    yield "offsets linear in the keys", small, small @ slope + 1
+    yield "unit keys", np.eye(r, d, dtype=int), np.append(np.zeros(r - 1, int), 4)

@@ -1,0 +1,84 @@
+"""A head whose content has too few dimensions cannot realise every alive set: the bound, the ceiling, and the exact certificate.
+
+Keys k_s in R^d and offsets o_s, the same for all alive sets; the last of the r keys is always alive; a set A is realised by a query q iff
+every alive logit q.k_s + o_s is strictly above every dead one. Keys are numbered 1..r, as in the paper.
+"""
+
+import math
+from dataclasses import dataclass
+
+from attnprobe.theory.exact import coordinates, null_vectors, read_head
+
+
+@dataclass(frozen=True)
+class Impossible:
+    """A set that no query realises: weights lambda_1..lambda_r, coprime integers, and `alive`, the alive keys, numbered from 1.
+
+    lambda is not 0, is >= 0 on alive keys and <= 0 on dead ones, and sum lambda = 0, sum lambda_s k_s = 0, sum lambda_s o_s <= 0. With
+    theta between the dead and the alive logits l_s, 0 < sum lambda_s (l_s - theta) = sum lambda_s o_s <= 0, a contradiction.
+    """
+
+    weights: tuple
+    alive: tuple
+
+
+def bound(r, offsets):
+    """Return the least head dimension at which some head realises all alive sets of r rungs: r-2 with per-key offsets, r-1 without (T5)."""
+    _check_size(r, 0)
+    return max(0, r - 2 if offsets else r - 1)
+
+
+def ceiling(r, d, offsets):
+    """Return how many of the 2^(r-1) alive sets a head of dimension d can realise at most (T6).
+
+    r: rungs, at least 1. d: head dimension, at least 0. offsets: whether keys carry fixed offsets. Attained by keys in general position,
+    with offsets if the last one is large: the alive sets are then the regions of r-1 hyperplanes in d+1 dimensions; without offsets they
+    are half the regions of r hyperplanes through the origin (Cover 1965).
+    """
+    _check_size(r, d)
+    return sum(math.comb(r - 1, i) for i in range(min(r, d + 2 if offsets else d + 1)))
+
+
+def impossible(keys, offsets=None):
+    """Return an Impossible set of this head, or None if the head realises every alive set.
+
+    keys: r rows of D numbers; offsets: r numbers or None. Numbers are read exactly (exact.read_head). If D <= r-3 (r-2 without offsets)
+    there always is one (T5): two independent dependencies leave one that spares the last key, whose sign is then free.
+    """
+    keys, offsets = read_head(keys, offsets)
+    r = len(keys)
+    for count in (r - 1, r):  # first a dependency of the keys before the last: its sign is free
+        vectors = null_vectors(coordinates(keys[:count]))
+        if not vectors:
+            continue
+        weights = vectors[0] + [0] * (r - count)
+        total = 0 if offsets is None else sum(w * o for w, o in zip(weights, offsets, strict=True))
+        if total > 0 or (total == 0 and weights[-1] < 0):
+            weights = [-w for w in weights]
+        return None if weights[-1] < 0 else certificate(weights)
+    return None
+
+
+def certificate(weights):
+    """Return the Impossible of a dependency, r integers with the last >= 0: the alive keys are those with positive weight, and the last."""
+    divisor = math.gcd(*weights)
+    last = len(weights)
+    alive = tuple(s for s, w in enumerate(weights, 1) if w > 0 or s == last)
+    return Impossible(tuple(w // divisor for w in weights), alive)
+
+
+def refutes(found, keys, offsets=None):
+    """Return whether an Impossible proves that this head does not realise its set: each of its conditions, in exact arithmetic."""
+    keys, offsets = read_head(keys, offsets)
+    weights = found.weights
+    signs = all(w >= 0 if s in found.alive else w <= 0 for s, w in enumerate(weights, 1))
+    sums = [sum(w * k for w, k in zip(weights, column, strict=True)) for column in zip(*keys, strict=True)]
+    total = 0 if offsets is None else sum(w * o for w, o in zip(weights, offsets, strict=True))
+    return any(weights) and signs and len(keys) in found.alive and sum(weights) == 0 and not any(sums) and total <= 0
+
+
+def _check_size(r, d):
+    if r < 1:
+        raise ValueError(f"r must be at least 1 rung, got {r}")
+    if d < 0:
+        raise ValueError(f"head_dim must be at least 0, got {d}")
