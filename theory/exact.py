@@ -18,8 +18,10 @@ def read_head(keys, offsets=None):
     if not rows:
         raise ValueError("keys must have at least one row, got none")
     for s, row in enumerate(rows, 1):
-        if len(row) != len(rows[0]) or not row:
-            raise ValueError(f"keys must be rows of one length >= 1; key 1 has {len(rows[0])} numbers, key {s} has {len(row)}")
+        if not row:
+            raise ValueError(f"key {s} must have at least one number, got none")
+        if len(row) != len(rows[0]):
+            raise ValueError(f"keys must be rows of one length; key 1 has {len(rows[0])} numbers, key {s} has {len(row)}")
     if offsets is None:
         return rows, None
     values = [_exact(x, f"offset {s}") for s, x in enumerate(_items(offsets, "offsets"), 1)]

@@ -11,7 +11,7 @@ LADDER = "the word is written as the balanced ladder L(r), our own token code: o
 CHUNK = 1 << 16  # words at a time: the walks of a chunk fit the cache
 
 
-@claim("T1-ladder", kind="exhaustive", source="FPA, section 1", assumption=LADDER, r=Span(20, 2, 26))
+@claim("T1-ladder", kind="exhaustive", source="FPA paper", assumption=LADDER, r=Span(20, 2, 26))
 def all_sets(r):
     """One FPA head realises all 2^(r-1) alive sets of the ladder, with levels 0..r.
 
@@ -28,7 +28,7 @@ def all_sets(r):
         yield Case(bool(within and not wrong.any()), {"r": r, "word": int(words[np.argmax(wrong)])}, len(words))
 
 
-@claim("T1-literal", kind="exhaustive", source="FPA, section 1", assumption=LADDER, r=Span(10, 2, 14))
+@claim("T1-literal", kind="exhaustive", source="FPA paper", assumption=LADDER, sizes="1..r", r=Span(10, 2, 14))
 def literal(r):
     """Key i is alive at the ladder's end iff block i is no dip, by the definition word for word.
 
@@ -45,7 +45,7 @@ def literal(r):
             yield Case(holds, {"r": size, "word": word, "steps": steps, "alive": list(alive)})
 
 
-@claim("T1-mass", kind="exhaustive", source="FPA, section 1", assumption=LADDER, eps="1/2, 1/10, 1/1000, 10^-9", r=Span(10, 2, 14))
+@claim("T1-mass", kind="exhaustive", source="FPA paper", assumption=LADDER, eps="1/2, 1/10, 1/1000, 10^-9", r=Span(10, 2, 14))
 def dead_mass(r):
     """With equal scores, beta = ln((r-1)/eps) holds the weight on the ladder's dead keys under eps.
 

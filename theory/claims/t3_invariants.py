@@ -16,7 +16,7 @@ def walks(T):
     return np.cumsum(np.pad(steps, ((0, 0), (1, 0))), axis=1, dtype=np.int8)
 
 
-@claim("T3-monotone", kind="exhaustive", source="FPA, section 1", steps="-1, 0, 1", T=Span(8, 1, 10))
+@claim("T3-monotone", kind="exhaustive", source="this project", steps="-1, 0, 1", T=Span(8, 1, 10))
 def bias_never_rises(T):
     """The bias of a key never rises: b_{t+1,s} <= b_{t,s}, so a dead key stays dead.
 
@@ -31,7 +31,7 @@ def bias_never_rises(T):
 
 
 @claim(
-    "T3-stack", kind="exhaustive", source="FPA, section 1", assumption="g = h = 0: fields and levels are the walk itself",
+    "T3-stack", kind="exhaustive", source="this project", assumption="g = h = 0: fields and levels are the walk itself",
     steps="-1, 0, 1", T=Span(8, 1, 10),
 )  # fmt: skip
 def alive_levels_are_a_stack(T):
@@ -48,7 +48,7 @@ def alive_levels_are_a_stack(T):
         yield Case(not falls.any(), {"walk": W[np.argmax(falls)].tolist(), "t": t}, len(W))
 
 
-@claim("T3-no-suffix", kind="exhaustive", source="FPA, section 1", steps="-1, 0, 1", T=Span(8, 1, 10))
+@claim("T3-no-suffix", kind="exhaustive", source="this project", steps="-1, 0, 1", T=Span(8, 1, 10))
 def alive_sets_are_no_suffixes(T):
     """Alive sets need not be suffixes: of the (walk, t) pairs, 17203 of 52488 at T = 8.
 

@@ -10,7 +10,10 @@ SETTING = "one offset vector for all alive sets; the last key is always alive; r
 CHUNK = 1 << 15
 
 
-@claim("T5-bound", kind="sampled", source="FPA, section 2", assumption=SETTING, d="1..r-3 with offsets, 1..r-2 without", r=Span(12, 4, 20))
+@claim(
+    "T5-bound", kind="sampled", source="FPA paper; r-1: this project", assumption=SETTING,
+    d="1..r-3 with offsets, 1..r-2 without", r=Span(12, 4, 20),
+)  # fmt: skip
 def too_few_dimensions(r):
     """No head of dimension d < r-2 (d < r-1 without offsets) realises all sets of r rungs.
 
@@ -29,7 +32,7 @@ def too_few_dimensions(r):
                 yield Case(found is not None and refutes(found, keys, given), _head(name, keys, given))
 
 
-@claim("T5-tight", kind="exhaustive", source="FPA, section 2", assumption=SETTING, r=Span(18, 3, 20))
+@claim("T5-tight", kind="exhaustive", source="this project", assumption=SETTING, r=Span(18, 3, 20))
 def enough_dimensions(r):
     """Some head of dimension r-2 with offsets, and one of r-1 without, realises all 2^(r-1) sets.
 

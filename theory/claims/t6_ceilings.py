@@ -13,7 +13,7 @@ GENERIC = f"{SETTING}; keys in general position, the last offset large"
 FIGURES = ((6, 32, 31), (10, 382, 256), (14, 2380, 1093), (18, 9402, 3214))
 
 
-@claim("T6-attained", kind="exact", source="Cover 1965; FPA, section 2", assumption=SETTING, d="1..r", r=Span(12, 2, 15))
+@claim("T6-attained", kind="exact", source="Cover 1965", assumption=SETTING, sizes="2..r", d="1..size", r=Span(12, 2, 15))
 def ceiling_is_attained(r):
     """The moment-curve head realises sum_{i<=d+1} C(r-1,i) sets with offsets, sum_{i<=d} C(r-1,i) without.
 
@@ -30,7 +30,7 @@ def ceiling_is_attained(r):
                 yield Case(count == most, {"r": size, "d": d, "offsets": given is not None, "count": count, "ceiling": most})
 
 
-@claim("T6-generic", kind="sampled", source="Cover 1965; FPA, section 2", assumption=GENERIC, r="6, 10, 14, 18", d=4, heads=3)
+@claim("T6-generic", kind="sampled", source="Cover 1965", assumption=GENERIC, r="6, 10, 14, 18", d=4, heads=3)
 def generic_heads():
     """At d = 4 a generic head realises 32, 382, 2380, 9402 sets of r = 6, 10, 14, 18 rungs; without offsets 31, 256, 1093, 3214.
 
@@ -44,7 +44,7 @@ def generic_heads():
             yield Case(counts == [with_offsets, without], {"r": r, "keys": keys, "offsets": offsets, "counts": counts})
 
 
-@claim("T6-ceiling", kind="sampled", source="Cover 1965; FPA, section 2", assumption=SETTING, d="1..r", r=Span(9, 2, 14))
+@claim("T6-ceiling", kind="sampled", source="Cover 1965", assumption=SETTING, d="1..r", r=Span(9, 2, 14))
 def no_head_is_above(r):
     """No head of d dimensions realises more sets than the ceiling, degenerate heads and any last offset included.
 
