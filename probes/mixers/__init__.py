@@ -1,0 +1,1 @@
+"""Attention mechanisms as points of five axes: key filter, position, bias, normaliser, routing."""

@@ -1,0 +1,130 @@
+"""The one formula: every mechanism is a key filter, a position, a bias, a normaliser and a routing."""
+
+from __future__ import annotations
+
+from attnprobe.kernels import dispatch
+from attnprobe.probes.mixers.parts import Init
+
+AXES = ("key_filter", "position", "bias", "normaliser", "routing")
+ORACLE_WIDTH = 64  # two hidden layers, the same for every arm
+
+
+def scoped(p, prefix):
+    """The parameters whose names start with `prefix.`, under the rest of their names."""
+    return {name[len(prefix) + 1 :]: tensor for name, tensor in p.items() if name.startswith(prefix + ".")}
+
+
+class Attention:
+    """One attention layer of stacked seeds.
+
+    Args: mixer: a MixerSpec; dims: Dims; shape: a ModelSpec; device_type "cpu" | "cuda".
+    Called as attention(p, x, batch, draw, rows): p its parameters; x the layer's input; rows: how many of the last positions
+    are queries. Returns (N, B, rows, M), or where the model has no values the log weights (N, B, H, rows, S).
+    """
+
+    def __init__(self, mixer, dims, shape, device_type):
+        self.dims, self.shape = dims, shape
+        self.parts = {axis: getattr(mixer, axis) for axis in AXES}
+        self.key_filter, self.position, self.bias, self.normaliser, self.routing = self.parts.values()
+        self.only_keys = self.key_filter.pointwise and self.routing.content_free  # nothing reads what is no key
+        self.scale = shape.score_scale or dims.head_dim**-0.5
+        weights_wanted = shape.values == "none"
+        names = (part.name for part in (self.bias, self.normaliser, self.routing))
+        fused = dispatch.choose(device_type, *names, weights_wanted)
+        self.attend = self.log_weights if weights_wanted else fused or self.reference
+
+    def parameters(self):
+        """Name -> Init of every parameter of the layer."""
+        M, H, D = self.dims.model_dim, self.dims.num_heads, self.dims.head_dim
+        own = {"key": Init((M, H * D), std=self.shape.key_std)}
+        if self.shape.query == "oracle":
+            for h in range(H):
+                own |= {f"oracle{h}.{name}": init for name, init in oracle_parameters(self.shape.oracle_bits, D).items()}
+        else:
+            own["query"] = Init((M, H * D), std=self.shape.key_std)
+        if self.shape.values == "learned":
+            own |= {"value": Init((M, H * D), std=self.shape.init_std), "output": Init((H * D, M), std=self.shape.output_std)}
+        for axis, part in self.parts.items():
+            own |= {f"{axis}.{name}": init for name, init in part.parameters(self.dims).items()}
+        return own
+
+    def __call__(self, p, x, batch, draw, rows):
+        q, k, v = self.project(p, x, batch, rows)
+        q, k = self.position(scoped(p, "position"), q, self.key_filter(scoped(p, "key_filter"), k))
+        paths = [self.attend(p, q, k, v, x, mask & batch.keys, draw) for mask in self.routing.masks(q, k, draw)]
+        return self.out(p, self.routing.combine(scoped(p, "routing"), x.last(rows), paths))
+
+    def project(self, p, x, batch, rows):
+        """q (N, B, H, rows, D), k (N, B or 1, H, S, D), and v (N, B, H, S, D), or None where the model has no values."""
+        q = self.oracle(p, batch.side["bits"]) if self.shape.query == "oracle" else self.heads(x.last(rows).linear(p["query"]))
+        v = None if self.shape.values == "none" else self.heads(x.linear(p["value"]))
+        return q, self.heads((x.keys() if self.only_keys else x).linear(p["key"])), v
+
+    def heads(self, y):
+        """(N, B, T, H D) -> (N, B, H, T, D)."""
+        return y.unflatten(-1, (self.dims.num_heads, self.dims.head_dim)).transpose(2, 3)
+
+    def oracle(self, p, bits):
+        """The query an oracle gives: bits (N, B, P) -> (N, B, H, 1, D) by one MLP a head."""
+        import torch
+
+        z = bits.to(p["key"].dtype) * 2 - 1
+        return torch.stack([oracle_query(scoped(p, f"oracle{h}"), z) for h in range(self.dims.num_heads)], 2)[..., None, :]
+
+    def scores(self, p, q, k, x, draw):
+        """scale q k^T + bias: (N, B, H, T, S)."""
+        scores = content(self.scale * q, k)
+        return scores + self.bias(scoped(p, "bias"), x, scores, draw)
+
+    def reference(self, p, q, k, v, x, mask, draw):
+        """Attention by the formula: (N, B, H, T, D)."""
+        own = scoped(p, "normaliser")
+        return self.normaliser.finish(own, self.normaliser(own, self.scores(p, q, k, x, draw), mask) @ v)
+
+    def log_weights(self, p, q, k, v, x, mask, draw):
+        """Where the model has no values, the logarithm of the weights: (N, B, H, T, S)."""
+        return self.normaliser.log(scoped(p, "normaliser"), self.scores(p, q, k, x, draw), mask)
+
+    def out(self, p, y):
+        """Heads joined and projected: (N, B, H, T, D) -> (N, B, T, M); log weights pass as they are."""
+        if self.shape.values == "none":
+            return y
+        N, B, H, T, D = y.shape
+        return (y.transpose(2, 3).reshape(N, B * T, H * D) @ p["output"]).view(N, B, T, -1)
+
+    def head(self, p, x, batch, draw):
+        """What decides the last row besides the query: scaled keys with positions applied (N, B or 1, H, S, D), offsets (N, B, H, S)."""
+        q, k, _ = self.project(p, x, batch, rows=1)
+        q, k = self.position(scoped(p, "position"), q, self.key_filter(scoped(p, "key_filter"), k))
+        scores = content(self.scale * q, k)
+        offsets = self.bias(scoped(p, "bias"), x, scores, draw).expand_as(scores)
+        return self.scale * k, offsets[..., 0, :]
+
+
+def content(q, k):
+    """q k^T: (N, B, H, T, D), (N, B or 1, H, S, D) -> (N, B, H, T, S); one product a seed and head where B is 1."""
+    import torch
+
+    return torch.einsum("nbhtd,nbhsd->nbhts", q, k)
+
+
+def oracle_parameters(bits, D):
+    """An MLP bits -> 64 -> 64 -> D, weights N(0, 1 / fan_in), biases 0."""
+    W = ORACLE_WIDTH
+    return {
+        "w1": Init((bits, W), std=bits**-0.5),
+        "c1": Init((1, W)),
+        "w2": Init((W, W), std=W**-0.5),
+        "c2": Init((1, W)),
+        "w3": Init((W, D), std=W**-0.5),
+        "c3": Init((1, D)),
+    }
+
+
+def oracle_query(p, z):
+    """z (N, B, P) in {-1, 1} -> (N, B, D)."""
+    import torch
+
+    hidden = torch.baddbmm(p["c1"], z, p["w1"]).relu()
+    hidden = torch.baddbmm(p["c2"], hidden, p["w2"]).relu()
+    return torch.baddbmm(p["c3"], hidden, p["w3"])

@@ -1,0 +1,86 @@
+"""Biases that can only decay with age: an older key never gains on a newer one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from attnprobe.probes.mixers.parts import Bias, Init
+from attnprobe.probes.registry import register
+
+
+def inverse_softplus(y):
+    """The x with log(1 + e^x) = y > 0."""
+    import math
+
+    return math.log(math.expm1(y))
+
+
+def ages(scores):
+    """t - s for the last T queries: (T, S)."""
+    import torch
+
+    T, S = scores.shape[-2:]
+    s = torch.arange(S, device=scores.device)
+    return (s[S - T :, None] - s).to(scores.dtype)
+
+
+@register("none")
+@dataclass(frozen=True)
+class NoBias(Bias):
+    """No bias."""
+
+    def parameters(self, dims):
+        return {}
+
+    def __call__(self, p, x, scores, draw):
+        return scores.new_zeros(())
+
+
+@register("alibi-fixed", paper="Press et al. 2022, ALiBi")
+@dataclass(frozen=True)
+class AlibiFixed(Bias):
+    """b = -m_h (t - s), m_h = 2^{-8h/H}, h = 1..H."""
+
+    def parameters(self, dims):
+        return {}
+
+    def __call__(self, p, x, scores, draw):
+        import torch
+
+        H = scores.shape[2]
+        slope = 2.0 ** (-8 * torch.arange(1, H + 1, device=scores.device, dtype=scores.dtype) / H)
+        return -slope[:, None, None] * ages(scores)  # (H, T, S)
+
+
+@register("alibi", paper="Press et al. 2022, ALiBi; the learned slope is ours")
+@dataclass(frozen=True)
+class Alibi(Bias):
+    """b = -m_h (t - s), m_h = softplus(a_h) learned, starts at 0.1."""
+
+    def parameters(self, dims):
+        return {"slope": Init((dims.num_heads, 1, 1), value=inverse_softplus(0.1))}
+
+    def __call__(self, p, x, scores, draw):
+        import torch
+
+        return -torch.nn.functional.softplus(p["slope"])[:, None] * ages(scores)  # (N, 1, H, T, S)
+
+
+@register("fox", paper="Lin et al. 2025, Forgetting Transformer, without its Pro block")
+@dataclass(frozen=True)
+class Fox(Bias):
+    """b_ts = sum_{s<u<=t} log f_u, f_t = sigmoid(w_h . x_t + c_h)."""
+
+    def parameters(self, dims):
+        return {
+            "gate": Init((dims.model_dim, dims.num_heads), std=dims.field_std),
+            "forget": Init((dims.num_heads, 1), value=dims.forget),
+        }
+
+    def __call__(self, p, x, scores, draw):
+        import torch
+
+        from attnprobe.kernels.fox import forget_bias
+
+        gate = x.linear(p["gate"]).movedim(-1, 2) + p["forget"][:, None]  # (N, B, H, S)
+        return forget_bias(torch.nn.functional.logsigmoid(gate), rows=scores.shape[-2])  # (N, B, H, T, S)

@@ -1,0 +1,1 @@
+"""Key filters: what is mixed into a key along the sequence before positions are written."""

@@ -1,0 +1,117 @@
+"""What a part of each axis is: a frozen value that declares its parameters and computes one step of the formula.
+
+A part is a frozen dataclass; its fields are its parameters in a spec string, for instance fir(taps=7,sigma=2). It holds
+no tensors: trained parameters come in as `p`, a mapping from the names it declared to tensors with a leading seed axis.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Init:
+    """Initial value of one parameter (without the seed axis): normal with standard deviation `std`, or the constant `value`."""
+
+    shape: tuple[int, ...]
+    std: float = 0.0
+    value: float = 0.0
+
+
+@dataclass(frozen=True)
+class Dims:
+    """What a part needs to know of its layer to declare parameters: sizes, and the starts that a task family fixes.
+
+    field_std: of a bias's linear maps; forget: FoX's gate bias; level: the offset on FPA's psi.
+    """
+
+    model_dim: int
+    head_dim: int
+    num_heads: int
+    field_std: float = 0.1
+    forget: float = 3.0
+    level: float = 1.0
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What a random routing is drawn from: the seeds of the stack, the layer (from 1), the step (from 0), "train" or "test"."""
+
+    seed_ids: tuple[int, ...]
+    layer: int
+    step: int
+    split: str
+
+
+class Part(ABC):
+    """A part of any axis."""
+
+    @abstractmethod
+    def parameters(self, dims):
+        """The parameters to train: name -> Init."""
+
+
+class KeyFilter(Part):
+    """Mixes keys along the sequence, before positions.
+
+    pointwise: the key of a position depends on that position alone.
+    """
+
+    pointwise = False
+
+    @abstractmethod
+    def __call__(self, p, k):
+        """k (N, B, H, S, D) -> the same shape."""
+
+
+class Position(Part):
+    """Writes positions into queries and keys."""
+
+    @abstractmethod
+    def __call__(self, p, q, k):
+        """q (N, B, H, T, D) of the last T positions, k (N, B, H, S, D) of all S -> the same shapes."""
+
+
+class Bias(Part):
+    """Adds a term <= 0 to the scores."""
+
+    @abstractmethod
+    def __call__(self, p, x, scores, draw):
+        """x: the layer's input; scores (N, B, H, T, S) of the last T queries -> broadcastable to scores; 0 at s = t.
+
+        draw: a Draw; only an intervention on a bias reads its step.
+        """
+
+
+class Normaliser(Part):
+    """Turns a row of scores into weights."""
+
+    @abstractmethod
+    def __call__(self, p, scores, mask):
+        """scores (N, B, H, T, S), mask boolean (broadcastable) -> weights, 0 where masked; a row sums to at most 1."""
+
+    @abstractmethod
+    def log(self, p, scores, mask):
+        """The logarithm of the weights that a divergence is taken with."""
+
+    @abstractmethod
+    def finish(self, p, output):
+        """output (N, B, H, T, D) = weights @ v -> the same shape."""
+
+
+class Routing(Part):
+    """Says which keys a query may attend to, along one or more paths.
+
+    content_free: the masks do not depend on q and k.
+    """
+
+    content_free = False
+
+    @abstractmethod
+    def masks(self, q, k, draw):
+        """q (N, B, H, T, D) of the last T positions, k (N, B, H, S, D), Draw -> masks, each broadcastable to (N, B, H, T, S)."""
+
+    @abstractmethod
+    def combine(self, p, x, paths):
+        """One result a mask -> one result of the same shape."""

@@ -1,0 +1,1 @@
+"""Positions: how queries and keys carry where they stand."""

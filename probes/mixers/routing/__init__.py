@@ -1,0 +1,1 @@
+"""Routings: which keys a query may attend to."""

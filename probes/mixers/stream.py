@@ -1,0 +1,65 @@
+"""A layer's input, as what its linear maps are taken of: dense vectors, or rows of a table named by tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Dense:
+    """values (N, B, T, M)."""
+
+    values: Any
+
+    @property
+    def length(self):
+        """T, the number of positions."""
+        return self.values.shape[2]
+
+    def linear(self, weight):
+        """weight (N, M, C) -> (N, B, T, C)."""
+        N, B, T, M = self.values.shape
+        return (self.values.reshape(N, B * T, M) @ weight).view(N, B, T, -1)
+
+    def last(self, rows):
+        """The input at the last `rows` positions."""
+        return Dense(self.values[:, :, -rows:])
+
+    def keys(self):
+        """The input right at every key position; elsewhere, anything."""
+        return self
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """x = table[tokens]: table (V, M), or (N, V, M) for one a seed; tokens (N, B, T). A map is taken of the V rows, then looked up.
+
+    key_tokens (N, 1 or B, T): see Batch.
+    """
+
+    table: Any
+    tokens: Any
+    key_tokens: Any
+
+    @property
+    def length(self):
+        """T, the number of positions."""
+        return self.tokens.shape[2]
+
+    def linear(self, weight):
+        """weight (N, M, C) -> (N, B, T, C)."""
+        import torch
+
+        rows = self.table @ weight  # (N, V, C)
+        N, V, C = rows.shape
+        first = torch.arange(0, N * V, V, device=rows.device)[:, None, None]
+        return rows.view(N * V, C).index_select(0, (self.tokens + first).flatten()).view(*self.tokens.shape, C)
+
+    def last(self, rows):
+        """The input at the last `rows` positions."""
+        return Lookup(self.table, self.tokens[:, :, -rows:], self.key_tokens[:, :, -rows:])
+
+    def keys(self):
+        """The input right at every key position; elsewhere, anything. Its B is 1 where keys do not depend on the example."""
+        return Lookup(self.table, self.key_tokens, self.key_tokens)

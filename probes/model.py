@@ -1,0 +1,145 @@
+"""Tiny decoders of stacked seeds, built from a task's ModelSpec: embed -> layers of (attention, MLP) -> readout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from attnprobe.probes.mixers.attention import Attention, scoped
+from attnprobe.probes.mixers.parts import Dims, Init
+from attnprobe.probes.mixers.stream import Dense, Lookup
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """The model that a task wants, as data.
+
+    embedding: "features" (a fixed table `features` (V, M)) | "learned" (vocab_size x model_dim);
+    values: "none" (the output is the layer's log weights (N, B, H, T', S)) | "learned" (logits (N, B, T', classes));
+    query: "token" | "oracle" (an MLP of side["bits"], `oracle_bits` of them);
+    rows: how many of the last positions the last layer computes; positions: "none" | "learned" (added to embeddings);
+    mlp: hidden width of each layer's MLP, 0 for none; key_std, init_std, output_std: of the initial weights;
+    score_scale: of q k^T, None for 1 / sqrt(D); field_std, forget, level: see Dims.
+    """
+
+    vocab_size: int
+    seq_len: int
+    embedding: str
+    values: str
+    query: str
+    rows: int
+    features: Any = None
+    model_dim: int = 0
+    classes: int = 0
+    oracle_bits: int = 0
+    num_heads: int = 1
+    layers: int = 1
+    mlp: int = 0
+    positions: str = "none"
+    key_std: float = 0.3
+    init_std: float = 0.1
+    output_std: float = 0.1
+    score_scale: float | None = None
+    field_std: float = 0.1
+    forget: float = 3.0
+    level: float = 1.0
+
+    def __post_init__(self):
+        choices = {"embedding": ("features", "learned"), "values": ("none", "learned"), "query": ("token", "oracle"), "positions": ("none", "learned")}
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"ModelSpec.{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
+        if self.values == "none" and self.layers != 1:
+            raise ValueError(f"a model without values has one layer, not {self.layers}: its output is that layer's weights")
+
+    @property
+    def width(self):
+        """M, the size of the vectors that layers read."""
+        return self.features.shape[1] if self.embedding == "features" else self.model_dim
+
+
+class Model:
+    """ModelSpec + Spec + head_dim as a function of (parameters, batch, draw).
+
+    Args: shape: ModelSpec; spec: Spec; head_dim: D; device: a torch device.
+    """
+
+    def __init__(self, shape, spec, head_dim, device):
+        import torch
+
+        self.shape, self.device = shape, torch.device(device)
+        dims = Dims(shape.width, head_dim, shape.num_heads, shape.field_std, shape.forget, shape.level)
+        self.layers = [Attention(mixer, dims, shape, self.device.type) for mixer in spec.of_layers(shape.layers)]
+        self.features = {}
+
+    def parameters(self):
+        """Name -> Init of every trained parameter, the same names in every arm for the same role."""
+        shape, M = self.shape, self.shape.width
+        inits = {}
+        if shape.embedding == "learned":
+            inits["embedding"] = Init((shape.vocab_size, M), std=shape.init_std)
+        if shape.positions == "learned":
+            inits["positions"] = Init((shape.seq_len, M), std=shape.init_std)
+        for i, layer in enumerate(self.layers, 1):
+            inits |= {f"layer{i}.{name}": init for name, init in layer.parameters().items()}
+            if shape.mlp:
+                inits[f"layer{i}.mlp.w1"] = Init((M, shape.mlp), std=shape.init_std)
+                inits[f"layer{i}.mlp.c1"] = Init((1, shape.mlp))
+                inits[f"layer{i}.mlp.w2"] = Init((shape.mlp, M), std=shape.output_std)
+                inits[f"layer{i}.mlp.c2"] = Init((1, M))
+        if shape.values == "learned":
+            inits["readout"] = Init((M, shape.classes), std=shape.init_std)
+        return inits
+
+    def __call__(self, p, batch, draw):
+        """p: name -> (N, ...); batch: stacked Batch; draw(layer) -> Draw. Returns log weights or logits, see ModelSpec."""
+        if self.shape.values == "none":
+            return self.layers[0](scoped(p, "layer1"), self.embed(p, batch), batch, draw(1), self.shape.rows)
+        h = self.residual(p, batch)
+        for i, layer in enumerate(self.layers, 1):
+            own = scoped(p, f"layer{i}")
+            rows = self.shape.rows if i == len(self.layers) else self.shape.seq_len
+            h = h[:, :, -rows:] + layer(own, Dense(norm(h)), batch, draw(i), rows)
+            if self.shape.mlp:
+                h = h + mlp(scoped(own, "mlp"), norm(h))
+        return Dense(norm(h)).linear(p["readout"])
+
+    def head(self, p, batch, draw):
+        """Keys (N, B, H, S, D) and offsets (N, B, H, S) of a one-layer model's last row."""
+        return self.layers[0].head(scoped(p, "layer1"), self.embed(p, batch), batch, draw(1))
+
+    def embed(self, p, batch):
+        """The first layer's input as rows of a table."""
+        import torch
+
+        if self.shape.embedding == "learned":
+            return Lookup(p["embedding"], batch.tokens, batch.key_tokens)
+        dtype = p["layer1.key"].dtype
+        if dtype not in self.features:
+            self.features[dtype] = torch.as_tensor(self.shape.features, dtype=dtype, device=self.device)
+        return Lookup(self.features[dtype], batch.tokens, batch.key_tokens)
+
+    def residual(self, p, batch):
+        """The residual stream before the first layer: (N, B, T, M)."""
+        import torch
+
+        x = self.embed(p, batch)
+        eye = torch.eye(self.shape.width, dtype=p["layer1.key"].dtype, device=self.device).expand(batch.tokens.shape[0], -1, -1)
+        h = x.linear(eye)
+        return h + p["positions"][:, None] if self.shape.positions == "learned" else h
+
+
+def norm(h):
+    """LayerNorm without affine parameters."""
+    import torch
+
+    return torch.nn.functional.layer_norm(h, h.shape[-1:])
+
+
+def mlp(p, h):
+    """Linear, GELU, linear: (N, B, T, M) -> (N, B, T, M)."""
+    import torch
+
+    N, B, T, M = h.shape
+    hidden = torch.nn.functional.gelu(torch.baddbmm(p["c1"], h.reshape(N, B * T, M), p["w1"]))
+    return torch.baddbmm(p["c2"], hidden, p["w2"]).view(N, B, T, M)

@@ -1,0 +1,134 @@
+"""MixerSpec, an attention mechanism as one value per axis, and the grammar `rope+softmax/fir+fpa` that names it."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import get_type_hints
+
+from attnprobe.probes.mixers.attention import AXES
+from attnprobe.probes.mixers.parts import Bias, KeyFilter, Normaliser, Part, Position, Routing
+from attnprobe.probes.registry import Registry, nearest
+
+DEFAULTS = {"key_filter": "none", "position": "nope", "bias": "none", "normaliser": "softmax", "routing": "full"}
+ALIASES = {"pn_fir_tau": "fir+power-tau"}
+PART = re.compile(r"(?P<name>[a-z0-9_-]+)(?:\((?P<arguments>[^()]*)\))?", re.IGNORECASE)
+PLUS = re.compile(r"\+(?![^()]*\))")  # a + outside parentheses
+MIXERS = Path(__file__).parent / "mixers"
+REGISTRIES = {axis: Registry(MIXERS / axis, f"attnprobe.probes.mixers.{axis}", axis.replace("_", " ")) for axis in AXES}
+
+
+@functools.cache
+def axis_of():
+    """Part name -> axis, for every part that a spec may name; `none` is what an axis has when no part is named."""
+    found = {}
+    for axis, registry in REGISTRIES.items():
+        for name in registry:
+            if name == "none":
+                continue
+            if name in found:
+                raise ValueError(f"part name {name!r} stands on two axes, {found[name]} and {axis}; names are unique over all axes")
+            found[name] = axis
+    return found
+
+
+@dataclass(frozen=True)
+class MixerSpec:
+    """One attention layer's mechanism: a part on each axis."""
+
+    key_filter: KeyFilter
+    position: Position
+    bias: Bias
+    normaliser: Normaliser
+    routing: Routing
+
+    def parts(self):
+        """The parts in canonical order, by axis."""
+        return {axis: getattr(self, axis) for axis in AXES}
+
+    def __str__(self):
+        named = [show(part) for axis, part in self.parts().items() if show(part) != DEFAULTS[axis]]
+        return "+".join(named) or "softmax"
+
+    def full(self):
+        """The mechanism with every axis and every parameter written out: what a stored result is named by."""
+        return "+".join(f"{axis}={show(part, every=True)}" for axis, part in self.parts().items())
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One MixerSpec for all layers, or one a layer."""
+
+    layers: tuple[MixerSpec, ...]
+
+    def __str__(self):
+        return "/".join(str(layer) for layer in self.layers)
+
+    def full(self):
+        """Every axis and every parameter of every layer."""
+        return "/".join(layer.full() for layer in self.layers)
+
+    def of_layers(self, count):
+        """The MixerSpecs of a model of `count` layers; ValueError if the spec names another number of them."""
+        if len(self.layers) not in (1, count):
+            raise ValueError(f"spec {str(self)!r} names {len(self.layers)} layers and the model has {count}; give one for all, or {count}")
+        return self.layers * count if len(self.layers) == 1 else self.layers
+
+
+def show(part, every=False):
+    """A part as the grammar writes it, with the parameters that differ from their defaults, or with every one."""
+    values = [(f.name, getattr(part, f.name)) for f in fields(part) if every or getattr(part, f.name) != f.default]
+    return part.name + (f"({','.join(f'{name}={value}' for name, value in values)})" if values else "")
+
+
+def parse(text):
+    """Read a spec such as `rope`, `fir(taps=5)+fpa`, `rope+softmax/fpa`.
+
+    Raises ValueError with one line: an unknown part or parameter with the nearest one, a value of the wrong type or out of
+    bounds, two parts on one axis, an empty layer.
+
+    >>> str(parse("fpa+fir(taps=7)"))
+    'fir+fpa'
+    """
+    return Spec(tuple(parse_layer(layer.strip(), text) for layer in text.split("/")))
+
+
+def parse_layer(layer, text):
+    """One MixerSpec from `part+part+...`; `text` is the whole spec, for messages."""
+    parts = {}
+    pieces = [ALIASES.get(piece.strip(), piece) for piece in PLUS.split(layer)]
+    for piece in PLUS.split("+".join(pieces)):
+        part = parse_part(piece.strip(), text)
+        axis = axis_of()[part.name]
+        if axis in parts:
+            what = axis.replace("_", " ")
+            raise ValueError(f"spec {text!r}: {parts[axis].name!r} and {part.name!r} are both a {what}; a layer takes at most one")
+        parts[axis] = part
+    defaults = {axis: REGISTRIES[axis][name]() for axis, name in DEFAULTS.items() if axis not in parts}
+    return MixerSpec(**defaults, **parts)
+
+
+def parse_part(piece, text) -> Part:
+    """One part from `name` or `name(key=value,...)`."""
+    match = PART.fullmatch(piece)
+    if not match:
+        raise ValueError(f"spec {text!r}: {piece!r} is no part; write name or name(key=value,...), joined by + and, between layers, /")
+    name = match["name"]
+    if name not in axis_of():
+        raise ValueError(f"spec {text!r}: unknown part {name!r}{nearest(name, [*axis_of(), *ALIASES])}")
+    cls = REGISTRIES[axis_of()[name]][name]
+    hints = get_type_hints(cls)
+    types = {f.name: hints[f.name] for f in fields(cls)}
+    arguments = {}
+    for argument in filter(None, (match["arguments"] or "").split(",")):
+        key, equals, value = (word.strip() for word in argument.partition("="))
+        if not equals or key not in types:
+            known = nearest(key, types) if types else "; it takes none"
+            raise ValueError(f"spec {text!r}: {name} has no parameter {key!r}{known}")
+        try:
+            arguments[key] = types[key](value)
+        except ValueError:
+            raise ValueError(f"spec {text!r}: {name}({key}=...) takes {types[key].__name__}, not {value!r}") from None
+    return cls(**arguments)

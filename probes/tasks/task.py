@@ -1,0 +1,58 @@
+"""What a task is: a frozen value that samples batches and says what a model should be, lose and solve."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+
+class Task(ABC):
+    """A probe. Subclasses are frozen dataclasses; their fields are the task's options on the command line.
+
+    Class attributes: name (by @register); version: int, raised when results are no longer comparable; leave: a seed that
+    passes an evaluation leaves the stack; heads: results keep each seed's keys and offsets of the last row;
+    test_size: examples of the final evaluation; metric: the name in `score` that decides; better: "low" | "high"; threshold.
+    """
+
+    version = 1
+    leave = False
+    heads = False
+    test_size = 1024
+
+    @abstractmethod
+    def sample(self, rng, n):
+        """n examples: numpy.random.Generator, int -> Batch of numpy arrays; a function of its arguments."""
+
+    @abstractmethod
+    def evaluation(self, rng, size):
+        """Evaluation data of one seed, in chunks: an iterator of Batches, `size` examples in all unless it is exhaustive."""
+
+    @property
+    @abstractmethod
+    def model(self):
+        """The ModelSpec."""
+
+    @property
+    @abstractmethod
+    def recipe(self):
+        """The Recipe that every arm is trained with by default."""
+
+    @property
+    @abstractmethod
+    def arms(self):
+        """The default arms, as spec strings."""
+
+    @abstractmethod
+    def check(self, spec, head_dim):
+        """Raise ValueError, with the reason, where a mechanism makes no sense on this task."""
+
+    @abstractmethod
+    def loss(self, output, batch):
+        """The training loss of each seed (N,)."""
+
+    @abstractmethod
+    def score(self, output, batch):
+        """Metrics: name -> (N,), each a mean over the batch's examples."""
+
+    @abstractmethod
+    def solved(self, score):
+        """Which seeds pass: (N,) boolean."""

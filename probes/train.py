@@ -1,0 +1,219 @@
+"""train_seeds: the only optimiser loop. All seeds of an arm train as one model with a leading seed axis."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+from dataclasses import dataclass, replace
+
+from attnprobe.probes.batch import stack
+from attnprobe.probes.mixers.parts import Draw
+from attnprobe.probes.model import Model
+from attnprobe.probes.stack import Stack
+from attnprobe.probes.streams import stream
+
+BLOCK = 50  # steps whose data one sample() call draws; part of every task's version
+CANDIDATE, CONFIRM = 256, 1024  # sequences on which a seed may leave, and on which it is then judged
+SAME_HEAD = 1e-9  # a head's offsets count as fixed if they vary by less than this, relative to the largest
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How an arm is trained: Adam(W), warm-up then cosine to `floor` of lr, gradient clip per seed. batch is a seed's."""
+
+    steps: int = 800
+    lr: float = 0.01
+    batch: int = 64
+    warm_up: int = 50
+    floor: float = 0.02
+    betas: tuple[float, float] = (0.9, 0.98)
+    weight_decay: float = 0.0
+    clip: float = 1.0
+
+    def __post_init__(self):
+        for name, low in {"steps": 1, "batch": 1, "warm_up": 0}.items():
+            if getattr(self, name) < low:
+                raise ValueError(f"{name} must be at least {low}, not {getattr(self, name)}")
+        for name in ("lr", "clip"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(f"{name} must be positive and finite, not {getattr(self, name)}")
+
+    def lr_at(self, step):
+        """The learning rate of a step, counted from 0."""
+        if step < self.warm_up:
+            return self.lr * (step + 1) / self.warm_up
+        done = (step - self.warm_up) / max(1, self.steps - self.warm_up)
+        return self.lr * (self.floor + (1 - self.floor) * 0.5 * (1 + math.cos(math.pi * done)))
+
+
+def train_seeds(task, spec, head_dim, seeds, recipe, device="cpu", progress=lambda step: None, dtype=None):
+    """Train one arm on all `seeds` at once and judge each.
+
+    Args: task: a Task; spec: Spec; seeds: ids, each >= 0; progress: called with the number of finished steps at each block.
+    Returns one dict a seed, in the order of `seeds`: seed, status "solved" | "unsolved" | "failed", score (dict of floats),
+    steps, curve [[step, mean training loss since the last point], ...], data_hash, head (or None) and, where a loss,
+    gradient norm or metric was not finite, failure {step, quantity}; a failed seed leaves the stack, the others go on.
+    """
+    return Training(task, spec, head_dim, seeds, recipe, device, dtype).run(progress)
+
+
+class Training:
+    """One arm in training: the stack of seeds that are still in it, and the results of those that are not."""
+
+    def __init__(self, task, spec, head_dim, seeds, recipe, device, dtype):
+        import torch
+
+        self.task, self.recipe, self.device = task, recipe, torch.device(device)
+        self.dtype = dtype or torch.float32
+        self.model = Model(task.model, spec, head_dim, device)
+        self.stack = Stack(self.model.parameters(), seeds, self.device, self.dtype)
+        make = torch.optim.AdamW if recipe.weight_decay else torch.optim.Adam
+        self.optimiser = make([self.stack.values], lr=recipe.lr, betas=recipe.betas, weight_decay=recipe.weight_decay, fused=True)
+        self.order = tuple(seeds)
+        self.hashes = {seed: hashlib.sha256() for seed in seeds}
+        self.curves = {seed: [] for seed in seeds}
+        self.results = {}
+
+    def run(self, progress):
+        """Train to the last step, or until no seed is left; results in the order of the seeds."""
+        for first in range(0, self.recipe.steps, BLOCK):
+            last = min(first + BLOCK, self.recipe.steps)
+            self.block(first, last)
+            progress(last)
+            if self.task.leave and self.stack.seeds:
+                self.let_solved_leave(last)
+            if not self.stack.seeds:
+                break
+        if self.stack.seeds:
+            self.judge(self.recipe.steps)
+        return [self.results[seed] for seed in self.order]
+
+    def block(self, first, last):
+        """Steps first..last-1 on one block of data, then record the curve and drop the seeds that diverged."""
+        import torch
+
+        data = self.data(first // BLOCK)
+        losses, norms = (torch.empty(last - first, len(self.stack.seeds), dtype=self.dtype, device=self.device) for _ in "ab")
+        B = self.recipe.batch
+        for step in range(first, last):
+            i = step - first
+            losses[i], norms[i] = self.step(data.examples(i * B, (i + 1) * B), step)
+        for n, seed in enumerate(self.stack.seeds):
+            self.curves[seed].append([last, losses[:, n].mean().item()])
+        self.drop_failed({"loss": losses, "gradient norm": norms}, first)
+
+    def data(self, index):
+        """Block `index` of every seed in the stack, and the seeds' data hashes taken on."""
+        rows = BLOCK * self.recipe.batch
+        batches = [self.task.sample(stream(seed, "train", index), rows) for seed in self.stack.seeds]
+        for seed, batch in zip(self.stack.seeds, batches, strict=True):
+            for array in batch.arrays():
+                self.hashes[seed].update(array.tobytes())
+        return stack(batches, self.device, self.dtype)
+
+    def step(self, batch, step):
+        """One optimiser step of every seed; returns losses and gradient norms, each (N,)."""
+        loss = self.task.loss(self.model(self.stack.parameters, batch, self.draws(step, "train")), batch)
+        self.stack.backward(loss)
+        norms = self.stack.clip(self.recipe.clip)
+        self.optimiser.param_groups[0]["lr"] = self.recipe.lr_at(step)
+        self.optimiser.step()
+        return loss.detach(), norms
+
+    def draws(self, step, split):
+        """layer -> Draw."""
+        return functools.partial(Draw, self.stack.seeds, step=step, split=split)
+
+    def drop_failed(self, recorded, first):
+        """Seeds with a non-finite value in any of `recorded` (name -> (steps, N)) fail at its first step and leave."""
+        import torch
+
+        bad = {name: ~torch.isfinite(values) for name, values in recorded.items()}
+        failed = torch.stack([b.any(0) for b in bad.values()]).any(0)
+        if not failed.any():
+            return
+        for n, seed in enumerate(self.stack.seeds):
+            if failed[n]:
+                steps = {name: first + int(b[:, n].int().argmax()) for name, b in bad.items() if b[:, n].any()}
+                quantity = min(steps, key=steps.get)
+                self.finish(seed, "failed", {}, steps[quantity], failure={"step": steps[quantity], "quantity": quantity})
+        self.stack.keep(~failed, self.optimiser)
+
+    def let_solved_leave(self, step):
+        """A seed that passes on the fixed evaluation set leaves, judged by the same weights on a second, fresh set."""
+        import torch
+
+        candidates = self.task.solved(self.score(step, ("test",), CANDIDATE))
+        if not candidates.any():
+            return
+        score = self.score(step, ("test", "confirm"), CONFIRM)
+        confirmed = self.task.solved(score)
+        for n, seed in enumerate(self.stack.seeds):
+            if candidates[n]:
+                self.finish(seed, "solved" if confirmed[n] else "unsolved", {name: v[n].item() for name, v in score.items()}, step)
+        self.stack.keep(~torch.as_tensor(candidates), self.optimiser)
+
+    def judge(self, step):
+        """Judge the seeds in the stack on evaluation data; a non-finite metric fails a seed."""
+        import torch
+
+        score = self.score(step, ("test", "confirm") if self.task.leave else ("test",), CONFIRM if self.task.leave else self.task.test_size)
+        solved, heads = self.task.solved(score), self.heads(step)
+        for n, seed in enumerate(self.stack.seeds):
+            values = {name: v[n].item() for name, v in score.items()}
+            bad = [name for name, v in score.items() if not torch.isfinite(v[n])]
+            if bad:
+                self.finish(seed, "failed", {}, step, failure={"step": step, "quantity": bad[0]})
+            else:
+                self.finish(seed, "solved" if solved[n] else "unsolved", values, step, head=heads[n])
+
+    def score(self, step, path, size):
+        """Each metric (N,), float64: the mean over the evaluation's examples, weights and sums in float64."""
+        import torch
+
+        p, total, seen = self.stack.copy(torch.float64), {}, 0
+        with torch.no_grad():
+            for batch in self.evaluation(path, size):
+                n = batch.tokens.shape[1]
+                output = self.model(p, batch, self.draws(step, "test"))
+                for name, value in self.task.score(output, batch).items():
+                    total[name] = total.get(name, 0) + value * n
+                seen += n
+        return {name: value / seen for name, value in total.items()}
+
+    def evaluation(self, path, size):
+        """Stacked batches of the evaluation data, chunk by chunk."""
+        import torch
+
+        chunks = (self.task.evaluation(stream(seed, *path), size) for seed in self.stack.seeds)
+        for batches in zip(*chunks, strict=True):
+            yield stack(batches, self.device, torch.float64)
+
+    def heads(self, step):
+        """For tasks that ask for it, each seed's head as {keys: S x D, offsets: S} at the last row, where both are the same
+        for every example of the first evaluation chunk (so that theory can say which sets it could realise); else None."""
+        import torch
+
+        none = [None] * len(self.stack.seeds)
+        if not self.task.heads:
+            return none
+        batch = next(self.evaluation(("test",), self.task.test_size))
+        with torch.no_grad():
+            keys, offsets = self.model.head(self.stack.copy(torch.float64), batch, self.draws(step, "test"))
+        keys, offsets = keys[:, :, 0, batch.keys], offsets[:, :, 0, batch.keys]  # (N, B, r, D), (N, B, r)
+        fixed = [all(float((x[n] - x[n, :1]).abs().max()) <= SAME_HEAD * max(1.0, float(x[n].abs().max())) for x in (keys, offsets)) for n in range(len(none))]
+        return [{"keys": keys[n, 0].tolist(), "offsets": offsets[n, 0].tolist()} if fixed[n] else None for n in range(len(none))]
+
+    def finish(self, seed, status, score, steps, head=None, failure=None):
+        """Write down a seed's result."""
+        self.results[seed] = {
+            "seed": seed,
+            "status": status,
+            "score": score,
+            "steps": steps,
+            "curve": self.curves[seed],
+            "data_hash": self.hashes[seed].hexdigest(),
+            "head": head,
+            "failure": failure,
+        }
