@@ -66,7 +66,7 @@ def eliminate(rows):
 
 
 def null_vectors(rows):
-    """Return a basis of {x: rows x = 0}, integer lists; rows: a non-empty integer matrix, or [] for no vectors."""
+    """Return a basis of {x: rows x = 0}, integer lists, each 0 after its own free column, these ascending; [] for no rows."""
     done, pivots = eliminate(rows)
     width = len(rows[0]) if rows else 0
     basis = []

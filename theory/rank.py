@@ -46,17 +46,14 @@ def impossible(keys, offsets=None):
     there always is one (T5): two independent dependencies leave one that spares the last key, whose sign is then free.
     """
     keys, offsets = read_head(keys, offsets)
-    r = len(keys)
-    for count in (r - 1, r):  # first a dependency of the keys before the last: its sign is free
-        vectors = null_vectors(coordinates(keys[:count]))
-        if not vectors:
-            continue
-        weights = vectors[0] + [0] * (r - count)
-        total = 0 if offsets is None else sum(w * o for w, o in zip(weights, offsets, strict=True))
-        if total > 0 or (total == 0 and weights[-1] < 0):
-            weights = [-w for w in weights]
-        return None if weights[-1] < 0 else certificate(weights)
-    return None
+    vectors = null_vectors(coordinates(keys))
+    if not vectors:
+        return None
+    weights = vectors[0]  # it spares the last key unless it is the only one
+    total = 0 if offsets is None else sum(w * o for w, o in zip(weights, offsets, strict=True))
+    if total > 0 or (total == 0 and weights[-1] < 0):
+        weights = [-w for w in weights]
+    return None if weights[-1] < 0 else certificate(weights)
 
 
 def certificate(weights):

@@ -99,6 +99,7 @@ def test_r_reaches_only_the_claims_that_take_it():
         (["verify", "T1", "T3-stack", "--r", "9"], "T3-stack takes no r"),
         (["verify", "T1-lader"], "no claim is named T1-lader; the nearest is T1-ladder"),
         (["verify", "T1-ladder", "--r", "27"], "r must be in 2..26 for T1-ladder, got 27"),
+        (["verify", "--r", "15"], "r must be in 2..14 for T1-literal, got 15"),
         (["realise", "--r", "5"], "give either --head FILE or --random SEED"),
         (["realise", "--random", "0", "--r", "21"], "--r must be in 1..20, got 21"),
         (["realise", "--random", "0", "--head-dim", "0"], "--head-dim must be in 1..1024, got 0"),
@@ -119,6 +120,7 @@ def test_bad_input_is_one_line_and_exit_2(args, message):
         ("{", "not JSON"),
         ("[1]", "a head is"),
         ('{"key": []}', "a head is"),
+        ('{"keys": [[1]], "offset": [1]}', "a head is"),
         ('{"keys": [[1], [2, 3]]}', "rows of one length"),
         ('{"keys": [[NaN]]}', "must be finite"),
         ('{"keys": [["1/0"]]}', "denominator"),
@@ -186,9 +188,10 @@ def test_a_scope_is_printed_as_name_and_value():
     assert scope_text({"d": "1..3", "r": 5}) == "d=1..3, r=5"
 
 
-def test_no_colour_is_printed_to_a_file_nor_under_no_color():
-    assert "\x1b" not in run("verify", "T3").output
-    assert "\x1b" not in run("verify", "T3", FORCE_COLOR="1", NO_COLOR="1").stdout.replace("\x1b[1m", "").replace("\x1b[0m", "")
+def test_colour_goes_to_terminals_only_and_no_color_is_honoured():
+    assert "\x1b" not in run("verify", "T3", NO_COLOR="").output
+    assert "\x1b[32m" in run("verify", "T3", FORCE_COLOR="1", NO_COLOR="", TERM="xterm").stdout
+    assert "\x1b[3" not in run("verify", "T3", FORCE_COLOR="1", NO_COLOR="1", TERM="xterm").stdout
 
 
 @pytest.mark.parametrize(("offsets", "count", "ceiling"), [("large", 382, 382), ("none", 256, 256)])
@@ -199,10 +202,8 @@ def test_a_random_head_realises_the_published_count(offsets, count, ceiling):
 
 
 def test_a_head_file_is_read_exactly_and_its_certificate_checks(head):
-    data = {
-        "keys": [["1/3", 0.1], [1, 2], ["2/3", "-5"], [0, 0.30000000000000004], ["7", "1/9"], [1, 1]],
-        "offsets": ["1/7", 0, 1, 2.5, "3", 4],
-    }
+    keys = [["1/3", 0.1], [1, 2], ["2/3", "-5"], [0, 0.30000000000000004], ["7", "1/9"], [1, 1]]
+    data = {"keys": keys, "offsets": ["1/7", 0, 1, 2.5, "3", 4]}
     row = json.loads(run("realise", "--head", head(data), "--json").stdout)
     first = row["first_impossible"]
     proof = Impossible(tuple(int(w) for w in first["lambda"]), tuple(first["alive"]))

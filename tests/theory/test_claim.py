@@ -118,6 +118,13 @@ def test_names_and_families_select_claims_once_and_unknown_ones_get_the_nearest(
         select(["t10x"], entries)
 
 
+def test_the_nearest_name_is_sought_without_regard_to_case(tmp_path):
+    for stem, name in (("a", "T1-x"), ("b", "T2-XYZ")):
+        (tmp_path / f"{stem}.py").write_text(SOURCE.format(name=name))
+    with pytest.raises(ValueError, match="the nearest is T2-XYZ"):
+        select(["t2xyz"], catalogue(tmp_path))
+
+
 def test_every_claim_of_the_catalogue_loads_as_what_it_is_listed_as():
     for entry in catalogue().values():
         found = load(entry)

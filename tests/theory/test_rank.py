@@ -95,6 +95,16 @@ def test_a_certificate_that_breaks_any_condition_is_not_accepted():
     assert not refutes(replace(good, alive=(1, 3)), keys, offsets)
 
 
+def test_a_certificate_spares_the_last_key_where_it_can():
+    """Keys 0, 1, 2, 7 without offsets: two independent dependencies; the one that spares key 4 is 1 -2 1 0, in either sign."""
+    assert impossible([[0], [1], [2], [7]]).weights in ((1, -2, 1, 0), (-1, 2, -1, 0))
+
+
+def test_weights_are_coprime_where_the_minors_are_not():
+    """Keys 1, 3, 5: the 2 x 2 minors of [k | 1] are -2, -4, -2, so 1 -2 1 after division by 2."""
+    assert impossible([[1], [3], [5], [0]]).weights in ((1, -2, 1, 0), (-1, 2, -1, 0))
+
+
 def test_weights_are_coprime_integers_even_for_fractional_keys():
     found = impossible([[Fraction(1, 3)], ["2/3"], [0.0]])
     assert found == Impossible((-2, 1, 1), (2, 3))
