@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from attnprobe.cli.shell import EXIT_CONTRADICTION, command
+from attnprobe.cli.shell import EXIT_CONTRADICTION, Group, command
 from attnprobe.theory import claim
 
 LARGE = 1e6  # the last offset of a random head: so far away that generic keys attain the ceiling (T6)
@@ -25,7 +25,7 @@ class Offsets(StrEnum):
 
 app = typer.Typer(
     name="theory",
-    no_args_is_help=True,
+    cls=Group,
     add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,

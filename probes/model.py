@@ -45,7 +45,12 @@ class ModelSpec:
     level: float = 1.0
 
     def __post_init__(self):
-        choices = {"embedding": ("features", "learned"), "values": ("none", "learned"), "query": ("token", "oracle"), "positions": ("none", "learned")}
+        choices = {
+            "embedding": ("features", "learned"),
+            "values": ("none", "learned"),
+            "query": ("token", "oracle"),
+            "positions": ("none", "learned"),
+        }
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"ModelSpec.{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")

@@ -13,7 +13,6 @@ from attnprobe.probes.mixers.parts import Bias, KeyFilter, Normaliser, Part, Pos
 from attnprobe.probes.registry import Registry, nearest
 
 DEFAULTS = {"key_filter": "none", "position": "nope", "bias": "none", "normaliser": "softmax", "routing": "full"}
-ALIASES = {"pn_fir_tau": "fir+power-tau"}
 PART = re.compile(r"(?P<name>[a-z0-9_-]+)(?:\((?P<arguments>[^()]*)\))?", re.IGNORECASE)
 PLUS = re.compile(r"\+(?![^()]*\))")  # a + outside parentheses
 MIXERS = Path(__file__).parent / "mixers"
@@ -32,6 +31,17 @@ def axis_of():
                 raise ValueError(f"part name {name!r} stands on two axes, {found[name]} and {axis}; names are unique over all axes")
             found[name] = axis
     return found
+
+
+@functools.cache
+def aliases():
+    """Names for several parts at once, as a part's file declares them: @register(..., aliases={"name": "part+part"})."""
+    return {
+        alias: spec
+        for registry in REGISTRIES.values()
+        for entry in registry.entries.values()
+        for alias, spec in entry.facts.get("aliases", {}).items()
+    }
 
 
 @dataclass(frozen=True)
@@ -98,7 +108,7 @@ def parse(text):
 def parse_layer(layer, text):
     """One MixerSpec from `part+part+...`; `text` is the whole spec, for messages."""
     parts = {}
-    pieces = [ALIASES.get(piece.strip(), piece) for piece in PLUS.split(layer)]
+    pieces = [aliases().get(piece.strip(), piece) for piece in PLUS.split(layer)]
     for piece in PLUS.split("+".join(pieces)):
         part = parse_part(piece.strip(), text)
         axis = axis_of()[part.name]
@@ -117,7 +127,7 @@ def parse_part(piece, text) -> Part:
         raise ValueError(f"spec {text!r}: {piece!r} is no part; write name or name(key=value,...), joined by + and, between layers, /")
     name = match["name"]
     if name not in axis_of():
-        raise ValueError(f"spec {text!r}: unknown part {name!r}{nearest(name, [*axis_of(), *ALIASES])}")
+        raise ValueError(f"spec {text!r}: unknown part {name!r}{nearest(name, [*axis_of(), *aliases()])}")
     cls = REGISTRIES[axis_of()[name]][name]
     hints = get_type_hints(cls)
     types = {f.name: hints[f.name] for f in fields(cls)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from attnprobe.probes.batch import stack
 from attnprobe.probes.mixers.parts import Draw
@@ -45,6 +45,14 @@ class Recipe:
             return self.lr * (step + 1) / self.warm_up
         done = (step - self.warm_up) / max(1, self.steps - self.warm_up)
         return self.lr * (self.floor + (1 - self.floor) * 0.5 * (1 + math.cos(math.pi * done)))
+
+
+def head_of(keys, offsets):
+    """{keys: S x D, offsets: S} of one seed, or None where they differ between examples: (B or 1, S, D), (B, S)."""
+    for x in (keys, offsets):
+        if float((x - x[:1]).abs().max()) > SAME_HEAD * max(1.0, float(x.abs().max())):
+            return None
+    return {"keys": keys[0].tolist(), "offsets": offsets[0].tolist()}
 
 
 def train_seeds(task, spec, head_dim, seeds, recipe, device="cpu", progress=lambda step: None, dtype=None):
@@ -158,7 +166,8 @@ class Training:
         """Judge the seeds in the stack on evaluation data; a non-finite metric fails a seed."""
         import torch
 
-        score = self.score(step, ("test", "confirm") if self.task.leave else ("test",), CONFIRM if self.task.leave else self.task.test_size)
+        fresh = ("test", "confirm"), CONFIRM  # where seeds may leave, ("test",) has been looked at
+        score = self.score(step, *(fresh if self.task.leave else (("test",), self.task.test_size)))
         solved, heads = self.task.solved(score), self.heads(step)
         for n, seed in enumerate(self.stack.seeds):
             values = {name: v[n].item() for name, v in score.items()}
@@ -201,9 +210,8 @@ class Training:
         batch = next(self.evaluation(("test",), self.task.test_size))
         with torch.no_grad():
             keys, offsets = self.model.head(self.stack.copy(torch.float64), batch, self.draws(step, "test"))
-        keys, offsets = keys[:, :, 0, batch.keys], offsets[:, :, 0, batch.keys]  # (N, B, r, D), (N, B, r)
-        fixed = [all(float((x[n] - x[n, :1]).abs().max()) <= SAME_HEAD * max(1.0, float(x[n].abs().max())) for x in (keys, offsets)) for n in range(len(none))]
-        return [{"keys": keys[n, 0].tolist(), "offsets": offsets[n, 0].tolist()} if fixed[n] else None for n in range(len(none))]
+        keys, offsets = keys[:, :, 0, batch.keys], offsets[:, :, 0, batch.keys]  # (N, B or 1, S, D), (N, B, S)
+        return [head_of(*head) for head in zip(keys, offsets, strict=True)]
 
     def finish(self, seed, status, score, steps, head=None, failure=None):
         """Write down a seed's result."""
@@ -212,7 +220,7 @@ class Training:
             "status": status,
             "score": score,
             "steps": steps,
-            "curve": self.curves[seed],
+            "curve": [[at, value if math.isfinite(value) else None] for at, value in self.curves[seed]],
             "data_hash": self.hashes[seed].hexdigest(),
             "head": head,
             "failure": failure,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from attnprobe.probes.registry import register
@@ -33,9 +33,13 @@ class Ladder(Task):
     every arm alike, so that the head alone is compared; solved = mean KL(target || weights) <= 0.1 over all words; initial weights.
     """
 
-    r: int = 10
-    slot: Literal["balanced", "plain"] = "balanced"
-    evaluate: Literal["auto", "exhaustive", "sampled"] = "auto"
+    r: int = field(default=10, metadata={"help": "Rungs; there are 2^(r-1) alive sets."})
+    slot: Literal["balanced", "plain"] = field(
+        default="balanced", metadata={"help": "What stands for 'no dip': (up, down), or (nop, nop), which a forget gate sees."}
+    )
+    evaluate: Literal["auto", "exhaustive", "sampled"] = field(
+        default="auto", metadata={"help": f"All words, 4096 fixed ones, or all up to r = {EXHAUSTIVE} (auto)."}
+    )
 
     heads = True
     metric = "kl"
@@ -61,9 +65,17 @@ class Ladder(Task):
         return 3 * self.r - 1
 
     @property
-    def sets(self):
-        """2^(r-1), the number of alive sets."""
+    def words(self):
+        """2^(r-1), the number of dip patterns, each with its own alive set."""
         return 1 << (self.r - 1)
+
+    @property
+    def sets(self):
+        return self.words if self.exhaustive else None
+
+    @property
+    def control_dim(self):
+        return self.r + 2
 
     @property
     def arms(self):
@@ -101,7 +113,7 @@ class Ladder(Task):
         return np.concatenate([np.eye(V), is_rung[:, None]], 1)
 
     def check(self, spec, head_dim):
-        spec.of_layers(1)
+        spec.of_layers(self.layers)
 
     def sample(self, rng, n):
         import numpy as np
@@ -134,14 +146,28 @@ class Ladder(Task):
         target = (alive / alive.sum(1, keepdims=True)).astype(np.float32)
         return Batch(tokens, target, np.array([self.seq_len - 1]), keys, {"bits": bits})
 
+    def picture(self, batch):
+        """The walk: o a live rung, x a dead one, . a step of a slot or the query; below it the tokens and the target."""
+        r, tokens = self.r, batch.tokens[0]
+        alive = batch.target[0] > 0
+        steps = [{r: -1, r + 1: 1}.get(int(token), int(token < r)) for token in tokens]
+        walk = [sum(steps[: t + 1]) for t in range(self.seq_len)]
+        marks = [mark for a in alive for mark in ("o" if a else "x", ".", ".")][: self.seq_len]
+        for level in range(max(walk), min(walk) - 1, -1):
+            yield f"level {level}", [mark if w == level else "" for mark, w in zip(marks, walk, strict=True)]
+        names = {r: "dn", r + 1: "up", r + 2: "--", r + 3: "?"}
+        yield "token", [names.get(int(token), str(int(token) + 1)) for token in tokens]
+        yield "alive", [text for a in alive for text in ("o" if a else "x", "", "")][: self.seq_len]
+        yield "target", [text for a in alive for text in (f"1/{alive.sum()}" if a else "0", "", "")][: self.seq_len]
+
     def evaluation(self, rng, size):
         import numpy as np
 
         if not self.exhaustive:
             yield self.encode(np.random.default_rng(0).integers(0, 2, (SAMPLED_WORDS, self.r - 1), dtype=np.uint8))
             return
-        for first in range(0, self.sets, CHUNK):
-            words = np.arange(first, min(first + CHUNK, self.sets))[:, None]
+        for first in range(0, self.words, CHUNK):
+            words = np.arange(first, min(first + CHUNK, self.words))[:, None]
             yield self.encode((words >> np.arange(self.r - 1) & 1).astype(np.uint8))
 
     def log_weights(self, output, batch):

@@ -10,13 +10,21 @@ class Task(ABC):
 
     Class attributes: name (by @register); version: int, raised when results are no longer comparable; leave: a seed that
     passes an evaluation leaves the stack; heads: results keep each seed's keys and offsets of the last row;
-    test_size: examples of the final evaluation; metric: the name in `score` that decides; better: "low" | "high"; threshold.
+    num_heads, layers: of the model; test_size: examples of the final evaluation; head_dim: the default; control_dim: a head
+    dimension that suffices, for the control that failure is not optimisation, or None; sets: how many sets the score
+    `realised` is a share of, or None where it was not counted exhaustively; metric: the name in `score` that decides, with
+    better "low" | "high" and threshold.
     """
 
     version = 1
     leave = False
     heads = False
+    num_heads = 1
+    layers = 1
     test_size = 1024
+    head_dim = 4
+    control_dim = None
+    sets = None
 
     @abstractmethod
     def sample(self, rng, n):
@@ -44,6 +52,10 @@ class Task(ABC):
     @abstractmethod
     def check(self, spec, head_dim):
         """Raise ValueError, with the reason, where a mechanism makes no sense on this task."""
+
+    @abstractmethod
+    def picture(self, batch):
+        """The first example of a numpy Batch, drawn: rows of (label, one short cell a position)."""
 
     @abstractmethod
     def loss(self, output, batch):

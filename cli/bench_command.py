@@ -1,0 +1,68 @@
+"""`probe bench training`: what stacking the seeds gains, measured."""
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from attnprobe.cli.shell import command
+
+
+@command
+def training(
+    arm: Annotated[list[str] | None, typer.Option(metavar="SPEC[@D]", help="An arm, repeatable; default: the ladder's.")] = None,
+    r: Annotated[int, typer.Option(help="Rungs of the ladder.")] = 10,
+    seeds: Annotated[str, typer.Option(help="A count or a range of seeds.")] = "15",
+    steps: Annotated[int, typer.Option(help="Optimiser steps a training.")] = 200,
+    rounds: Annotated[int, typer.Option(help="Interleaved rounds; the median ratio is reported.")] = 3,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")] = False,
+):
+    """[bold]probe bench training[/bold]
+
+    [bold]probe bench training --arm fpa --rounds 5 --json[/bold]
+
+    Train the ladder's arms as one stack of seeds and as a loop over the same seeds: same code, same work, one process, one
+    thread, interleaved. A figure is the ratio; seconds are of this machine, beside its yardstick.
+    """
+    import dataclasses
+
+    from attnprobe.cli import inputs
+    from attnprobe.probes import bench
+    from attnprobe.probes.tasks import TASKS
+
+    task = TASKS["ladder"](r=r)
+    if rounds < 1:
+        raise ValueError(f"--rounds must be at least 1, not {rounds}")
+    arms, ids = inputs.arms(task, arm, task.head_dim, None, False), inputs.seeds(seeds)
+    recipe = dataclasses.replace(task.recipe, steps=steps)
+
+    def progress(done):
+        print(f"{done}: measured", file=sys.stderr, flush=True)
+
+    found = {"yardstick": bench.yardstick(), "arms": bench.training(task, arms, ids, recipe, rounds, progress)}
+    if as_json:
+        print(json.dumps(found))
+        return
+    report(found, len(ids), recipe.steps, rounds)
+
+
+def report(found, seeds, steps, rounds):
+    """Print the ratios as a table."""
+    from rich import box
+    from rich.table import Table
+
+    from attnprobe.cli.shell import console
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("arm", "d", "loop / stacked", "stacked, s"):
+        table.add_column(heading, justify="left" if heading == "arm" else "right")
+    for row in found["arms"]:
+        table.add_row(row["mixer"], str(row["head_dim"]), f"{row['ratio']:.2f}", f"{row['seconds']:.2f}")
+    out = console()
+    out.print(table)
+    out.print(
+        f"{seeds} seeds, {steps} steps, median of {rounds} interleaved rounds, one thread; "
+        f"yardstick {found['yardstick']:.1f} GFLOP a process-second",
+        highlight=False,
+    )

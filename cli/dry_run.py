@@ -1,0 +1,54 @@
+"""`--dry-run`: the arms of a run, what is stored, and what the rest would cost, measured on a few steps."""
+
+import time
+
+from rich import box
+from rich.table import Table
+
+WARM, TIMED = 5, 20  # steps
+
+
+def step_seconds(task, arm, seeds, recipe, device, threads):
+    """Seconds a training step of the stacked seeds takes here: the median of TIMED steps after WARM."""
+    import torch
+
+    from attnprobe.probes.stats import median
+    from attnprobe.probes.train import Training
+
+    torch.set_num_threads(threads)
+    training = Training(task, arm.spec, arm.head_dim, seeds, recipe, device, None)
+    data, B = training.data(0), recipe.batch
+    times = []
+    for i in range(WARM + TIMED):
+        start = time.perf_counter()
+        training.step(data.examples(i * B, (i + 1) * B), 0)
+        times.append(time.perf_counter() - start)
+    return median(times[WARM:])
+
+
+def show(task, arms, seeds, recipe, store, device, threads, fresh, workers):
+    """Print the plan."""
+    from attnprobe.cli.shell import console
+    from attnprobe.probes.run import stored
+
+    held = {arm: {} for arm in arms} if fresh else stored(task, arms, seeds, recipe, device, store)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading, justify in {"arm": "left", "d": "right", "stored": "right", "to train": "right", "estimate": "right"}.items():
+        table.add_column(heading, justify=justify)
+    costs = []
+    for arm in arms:
+        missing = tuple(seed for seed in seeds if seed not in held[arm])
+        costs.append(recipe.steps * step_seconds(task, arm, missing, recipe, device, threads) if missing else 0.0)
+        estimate = f"{costs[-1]:.1f} s" if missing else "-"
+        table.add_row(
+            f"{arm.name}{' (control)' * arm.control}", str(arm.head_dim), f"{len(held[arm])} of {len(seeds)}", str(len(missing)), estimate
+        )
+    out = console()
+    out.print(table)
+    side_by_side = max(1, min(workers, sum(cost > 0 for cost in costs)))
+    wall = max([sum(costs) / side_by_side, *costs])
+    out.print(
+        f"{sum(costs):.0f} s of training, about {wall:.0f} s with {side_by_side} worker{'s' * (side_by_side > 1)}, "
+        f"measured on {TIMED} steps an arm; evaluation and start-up come on top. Results: {store.root}",
+        highlight=False,
+    )

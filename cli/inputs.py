@@ -1,0 +1,51 @@
+"""Reads what a user types for arms and seeds."""
+
+from attnprobe.probes.run import Arm
+from attnprobe.probes.spec import parse
+
+MOST_SEEDS = 1000
+LARGEST_HEAD_DIM = 512
+
+
+def seeds(text):
+    """`15` is seeds 0:15, `100:115` is 100..114: a tuple of ints. Raises ValueError."""
+    first, colon, last = text.partition(":")
+    try:
+        low, high = (int(first), int(last)) if colon else (0, int(text))
+    except ValueError:
+        raise ValueError(f"--seeds takes a count such as 15 or a range such as 100:115, not {text!r}") from None
+    if low < 0 or high <= low:
+        raise ValueError(f"--seeds must name at least one seed >= 0, as a count or as first:last with last above first, not {text!r}")
+    if high - low > MOST_SEEDS:
+        raise ValueError(f"--seeds takes at most {MOST_SEEDS} seeds at once, not {high - low}")
+    return tuple(range(low, high))
+
+
+def head_dim(value, where):
+    """A head dimension within bounds. Raises ValueError."""
+    if not 1 <= value <= LARGEST_HEAD_DIM:
+        raise ValueError(f"{where}: head_dim must be from 1 to {LARGEST_HEAD_DIM}, not {value}")
+    return value
+
+
+def arm(text, default_head_dim):
+    """`SPEC` or `SPEC@HEAD_DIM` as an Arm. Raises ValueError."""
+    spec, at, dim = text.partition("@")
+    if not at:
+        return Arm(spec, parse(spec), default_head_dim)
+    try:
+        value = int(dim)
+    except ValueError:
+        raise ValueError(f"--arm {text}: the part after @ is a head dimension, a whole number, not {dim!r}") from None
+    return Arm(spec, parse(spec), head_dim(value, f"--arm {text}"))
+
+
+def arms(task, texts, dim, reference, control):
+    """The Arms to run: those asked for, or the task's; then, as controls, every one but the reference at task.control_dim."""
+    asked = [arm(text, dim) for text in texts or task.arms]
+    if control and task.control_dim is not None:
+        asked += [Arm(a.name, a.spec, task.control_dim, control=True) for a in asked if a.spec != reference]
+    first = {}
+    for a in asked:
+        first.setdefault((a.spec, a.head_dim), a)
+    return list(first.values())

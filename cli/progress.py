@@ -1,0 +1,88 @@
+"""Progress on stderr: one live line an arm with its ETA, or plain lines where stderr is no terminal."""
+
+import sys
+import time
+
+
+def watch(arms, steps, quiet):
+    """The watch that fits stderr; use it as a context manager."""
+    if quiet:
+        return Quiet()
+    return Live(arms, steps) if sys.stderr.isatty() else Plain(steps)
+
+
+class Quiet:
+    """Says nothing."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        pass
+
+    def started(self, arm, reused, missing):
+        """See attnprobe.probes.run.Silent."""
+
+    def stepped(self, arm, step):
+        """See attnprobe.probes.run.Silent."""
+
+    def finished(self, arm):
+        """See attnprobe.probes.run.Silent."""
+
+
+class Plain(Quiet):
+    """A line when an arm's stored seeds are known and one when it is done."""
+
+    def __init__(self, steps):
+        self.steps, self.todo, self.done, self.start = steps, 0, 0, time.perf_counter()
+
+    def started(self, arm, reused, missing):
+        self.todo += missing > 0
+        print(f"{arm}: {reused} of {reused + missing} stored" + (f", {missing} to train" if missing else ""), file=sys.stderr, flush=True)
+
+    def finished(self, arm):
+        self.done += 1
+        spent = time.perf_counter() - self.start
+        left = spent / self.done * (self.todo - self.done)
+        print(f"{arm}: done, arm {self.done} of {self.todo}, {spent:.0f} s so far, about {left:.0f} s left", file=sys.stderr, flush=True)
+
+
+class Live:
+    """A bar an arm, gone when the run is over."""
+
+    def __init__(self, arms, steps):
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self.steps, self.bars = steps, {}
+        self.width = max(len(str(arm)) for arm in arms)
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[state]}"),
+            TimeRemainingColumn(compact=True),
+            console=Console(stderr=True),
+            transient=True,
+        )
+
+    def __enter__(self):
+        self.progress.start()
+        return self
+
+    def __exit__(self, *exception):
+        self.progress.stop()
+
+    def started(self, arm, reused, missing):
+        state = f"{reused} of {reused + missing} stored"
+        self.bars[arm] = self.progress.add_task(f"{arm!s:{self.width}}", total=self.steps, start=False, state=state)
+        if not missing:
+            self.progress.update(self.bars[arm], completed=self.steps)
+
+    def stepped(self, arm, step):
+        bar = self.bars[arm]
+        if not self.progress.tasks[bar].started:
+            self.progress.start_task(bar)
+        self.progress.update(bar, completed=step, state=f"step {step}")
+
+    def finished(self, arm):
+        self.progress.update(self.bars[arm], completed=self.steps, state="done")

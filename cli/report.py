@@ -1,0 +1,163 @@
+"""A run as one value: the JSON of CONTRACT's `probe run`, from which every table is made."""
+
+from dataclasses import asdict
+
+from attnprobe.cli.verdict import verdict
+from attnprobe.probes.papers import figure
+from attnprobe.probes.stats import clopper_pearson, discordant, holm, median, sign_test
+
+SCHEMA = 1
+NEAR = 0.05  # of the threshold: a seed this close is named, since another rule would judge it otherwise
+TUNED = range(0, 15)  # the seeds that recipes were chosen on
+FRESH = "100:115"
+
+
+def build(command, task, recipe, seeds, head_dim, device, reference, results):
+    """The report of a run.
+
+    Args: command: the command line; reference: Arm whose seeds the others are paired with (it need not be among the arms);
+    results: ArmResults. A failed seed is no solved seed, and takes no part in a paired test.
+    """
+    rows = [arm_row(task, result) for result in results]
+    paired = next((row for row, result in zip(rows, results, strict=True) if same(result.arm, reference)), None)
+    family = [row for row in rows if paired and row is not paired and not row["control"]]
+    for row in family:
+        wins, losses = discordant(*common(paired, row))
+        row["p"], row["discordant"] = sign_test(len(wins), len(losses)), {"reference": wins, "arm": losses}
+    for row, p in zip(family, holm([row["p"] for row in family]), strict=True):
+        row["p_holm"] = p
+    return {
+        "schema": SCHEMA,
+        "command": command,
+        "task": task.name,
+        "config": {
+            "options": asdict(task),
+            "version": task.version,
+            "recipe": asdict(recipe),
+            "head_dim": head_dim,
+            "seeds": list(seeds),
+            "device": device,
+            "evaluated": "exhaustive" if task.sets else "sampled",
+            "near_threshold": near_threshold(rows),
+        },
+        "versions": versions(results),
+        "reference": paired["arm"] if paired else str(reference),
+        "family": [row["arm"] for row in family],
+        "correction": "holm",
+        "side": "greater",
+        "arms": rows,
+    }
+
+
+def same(arm, reference):
+    """Whether an arm is the reference, under whatever name."""
+    return (arm.spec, arm.head_dim) == (reference.spec, reference.head_dim)
+
+
+def arm_row(task, result):
+    """One arm of the report, before any comparison."""
+    arm, records = result.arm, result.records
+    outcome = {seed: record["result"] for seed, record in records.items()}
+    done = {seed: r for seed, r in outcome.items() if r["status"] != "failed"}
+    values = [r["score"][task.metric] for r in done.values()]
+    solved = sum(r["status"] == "solved" for r in outcome.values())
+    said = verdict(task, arm)
+    source = figure(task.name, asdict(task), str(arm.spec), arm.head_dim)
+    return {
+        "arm": str(arm),
+        "mixer": str(arm.spec),
+        "head_dim": arm.head_dim,
+        "control": arm.control,
+        "n": len(outcome),
+        "solved": solved,
+        "failed": [seed for seed in outcome if seed not in done],
+        "interval": list(clopper_pearson(solved, len(outcome))),
+        "metric": {
+            "name": task.metric,
+            "better": task.better,
+            "threshold": task.threshold,
+            "median": median(values) if values else None,
+            "worst": (max if task.better == "low" else min)(values) if values else None,
+        },
+        **realisation(task, done, said),
+        "p": None,
+        "p_holm": None,
+        "discordant": None,
+        "theory": {"kind": said.kind, "claim": said.claim, "text": said.text},
+        "source": {"value": source.value, "n": source.n, "where": source.where} if source else None,
+        "seconds": sum(record["recorded"]["seconds"] for record in records.values()),
+        "reused": result.reused,
+        "steps": max(r["steps"] for r in outcome.values()),
+        "seeds": [seed_row(task, record) for record in records.values()],
+    }
+
+
+def realisation(task, done, said):
+    """Realised: the most sets a seed realises; realisable: what that seed's keys and offsets could, by theory; and the ceiling."""
+    if not task.sets or not done:
+        return {"realised": None, "best_seed": None, "realisable": None, "ceiling": said.ceiling}
+    counts = {seed: round(r["score"]["realised"] * task.sets) for seed, r in done.items()}
+    best = max(counts, key=lambda seed: (counts[seed], -seed))
+    head = done[best]["head"] if said.ceiling else None
+    return {"realised": counts[best], "best_seed": best, "realisable": realisable(head), "ceiling": said.ceiling}
+
+
+def realisable(head):
+    """How many sets a stored head could realise with a free query, exactly; None without a head."""
+    if head is None:
+        return None
+    from attnprobe.theory.realise import realise
+
+    return realise(head["keys"], head["offsets"]).count
+
+
+def seed_row(task, record):
+    """One seed of the report."""
+    result = record["result"]
+    return {
+        "seed": result["seed"],
+        "status": result["status"],
+        "metric": result["score"].get(task.metric),
+        "steps": result["steps"],
+        "key": record["key"],
+        "data_hash": result["data_hash"],
+        "failure": result["failure"],
+    }
+
+
+def common(reference, row):
+    """seed -> solved on both sides, for the seeds that failed on neither."""
+    sides = [{seed["seed"]: seed["status"] for seed in side["seeds"]} for side in (reference, row)]
+    kept = [seed for seed in sides[0] if "failed" not in (sides[0][seed], sides[1].get(seed, "failed"))]
+    return [{seed: side[seed] == "solved" for seed in kept} for side in sides]
+
+
+def near_threshold(rows):
+    """Seeds within NEAR of the threshold, as arm -> seeds."""
+    found = {}
+    for row in rows:
+        limit = row["metric"]["threshold"]
+        close = [s["seed"] for s in row["seeds"] if s["metric"] is not None and abs(s["metric"] - limit) <= NEAR * limit]
+        if close:
+            found[row["arm"]] = close
+    return found
+
+
+def contradictions(report):
+    """Arms whose best seed realises more sets than a theorem allows, as plain sentences."""
+    return [
+        f"{row['arm']}: seed {row['best_seed']} realises {row['realised']} sets, "
+        f"where theory ({row['theory']['text']}) allows at most {row['ceiling']}"
+        for row in report["arms"]
+        if row["ceiling"] is not None and row["realised"] is not None and row["realised"] > row["ceiling"]
+    ]
+
+
+def versions(results):
+    """The versions that the results were computed with; a list where a resumed run mixes them."""
+    seen = {}
+    for result in results:
+        for record in result.records.values():
+            for name, version in record["recorded"]["versions"].items():
+                seen.setdefault(name, set()).add(version)
+    return {name: found.pop() if len(found) == 1 else sorted(found) for name, found in seen.items()}

@@ -1,0 +1,153 @@
+"""`probe run TASK`: one command a task, whose options are the fields of the task's dataclass and those that every task shares."""
+
+import dataclasses
+import json
+import shlex
+import sys
+from typing import Annotated
+
+import typer
+
+from attnprobe.cli.shell import EXIT_CONTRADICTION, EXIT_SEEDS_FAILED
+from attnprobe.cli.task_command import TaskGroup, task_options, typer_command
+from attnprobe.probes.tasks import TASKS
+
+ARMS, TRAINING, OUTPUT = "What is compared", "How it is trained and where it is kept", "What is printed"
+
+
+def shared_options(task):
+    """The options of every task as name -> (annotation, default); defaults that depend on the task are read from it."""
+    recipe = task().recipe
+
+    def option(kind, default, text, panel, *flags, **more):
+        return Annotated[kind, typer.Option(*flags, help=text, rich_help_panel=panel, **more)], default
+
+    return {
+        "arm": option(list[str] | None, None, f"An arm, repeatable; default: {', '.join(task().arms)}.", ARMS, metavar="SPEC[@D]"),
+        "head_dim": option(int, task.head_dim, "Head dimension of arms without @D.", ARMS),
+        "reference": option(str, "fpa", "The arm that the others are compared with.", ARMS, metavar="SPEC"),
+        "control": option(bool, True, "Run the others again at a head dimension that suffices.", ARMS, "--control/--no-control"),
+        "seeds": option(str, "15", "A count (15 is 0:15) or a range (100:115).", TRAINING),
+        "steps": option(int, recipe.steps, "Optimiser steps.", TRAINING),
+        "lr": option(float, recipe.lr, "Peak learning rate.", TRAINING),
+        "batch": option(int, recipe.batch, "Sequences a seed and step.", TRAINING),
+        "device": option(str, "cpu", "cpu or cuda.", TRAINING),
+        "threads": option(int, 1, "Torch threads a worker.", TRAINING),
+        "workers": option(int | None, None, "Arms trained side by side.", TRAINING, show_default="one a core, at most 4"),
+        "store": option(str, "results", "Directory of results; what it holds is not computed again.", TRAINING, envvar="PROBE_STORE"),
+        "fresh": option(bool, False, "Compute every seed again, whatever is stored.", TRAINING, "--fresh"),
+        "dry_run": option(bool, False, "Print the arms, what is stored and a measured cost estimate; train nothing.", OUTPUT, "--dry-run"),
+        "discordant": option(bool, False, "List the seeds that decide each p.", OUTPUT, "--discordant"),
+        "as_json": option(bool, False, "Print the run as JSON, and nothing else, on stdout.", OUTPUT, "--json"),
+        "as_csv": option(bool, False, "Print every column as CSV, and nothing else, on stdout.", OUTPUT, "--csv"),
+        "as_markdown": option(bool, False, "Print the table as markdown, and nothing else, on stdout.", OUTPUT, "--markdown"),
+        "quiet": option(bool, False, "No progress on stderr.", OUTPUT, "--quiet", "-q"),
+    }
+
+
+def command_of(name):
+    """The typer command of a task."""
+    task = TASKS[name]
+    own, shared = task_options(task), shared_options(task)
+
+    def body(**options):
+        run(task(**{field: options.pop(field) for field in own}), **options)
+
+    return typer_command(
+        name,
+        body,
+        {**own, **shared},
+        f"""[bold]probe run {name}[/bold]
+
+        [bold]probe run {name} --seeds 100:115[/bold]          on seeds that no recipe was chosen on
+
+        [bold]probe run {name} --arm fpa --arm fox@8[/bold]    these arms, and their controls
+
+        [bold]probe run {name} --json > run.json[/bold]
+
+        {TASKS.entries[name].summary}
+        """,
+    )
+
+
+class RunGroup(TaskGroup):
+    """`probe run`."""
+
+    def command_of(self, name):
+        return command_of(name)
+
+
+def run(task, *, arm, head_dim, reference, control, seeds, steps, lr, batch, device, threads, workers, store, fresh, dry_run, **output):
+    """Check everything that was asked, train what is missing, print the report, exit as CONTRACT says."""
+    from attnprobe.cli import inputs
+    from attnprobe.probes.run import Arm, default_workers, run_probe
+    from attnprobe.probes.spec import parse
+    from attnprobe.probes.store import Store
+
+    if sum(output[name] for name in ("as_json", "as_csv", "as_markdown")) > 1:
+        raise ValueError("--json, --csv and --markdown print one format each: give one of them")
+    ids = inputs.seeds(seeds)
+    inputs.head_dim(head_dim, "--head-dim")
+    recipe = dataclasses.replace(task.recipe, steps=steps, lr=lr, batch=batch)
+    for name, value in {"threads": threads, "workers": workers}.items():
+        if value is not None and value < 1:
+            raise ValueError(f"--{name} must be at least 1, not {value}")
+    check_device(device)
+    base = Arm(reference, parse(reference), head_dim)
+    arms = inputs.arms(task, arm, head_dim, base.spec, control)
+    for one in arms:
+        task.check(one.spec, one.head_dim)
+    kept = Store(store, warn=lambda line: print(f"warning: {line}", file=sys.stderr))
+    if dry_run:
+        from attnprobe.cli.dry_run import show
+
+        show(task, arms, ids, recipe, kept, device, threads, fresh, workers or default_workers())
+        return
+
+    from attnprobe.cli.progress import watch
+
+    workers = 1 if device == "cuda" else workers or default_workers()
+    with watch(arms, steps, output["quiet"]) as seen:
+        results = run_probe(task, arms, ids, recipe, kept, device, threads, workers, fresh, seen)
+
+    from attnprobe.cli.report import build
+
+    finish(build(shlex.join(["probe", *sys.argv[1:]]), task, recipe, ids, head_dim, device, base, results), **output)
+
+
+def check_device(device):
+    """ValueError where a device is unknown or absent."""
+    if device not in ("cpu", "cuda"):
+        raise ValueError(f"--device must be cpu or cuda, not {device!r}")
+    if device == "cuda":
+        import torch
+
+        if not torch.cuda.is_available():
+            raise ValueError("--device cuda: torch sees no CUDA device here; use --device cpu")
+
+
+def finish(report, *, discordant, as_json, as_csv, as_markdown, quiet):
+    """Print the report in the form asked for; exit 1 on a contradiction, 3 if seeds failed."""
+    from attnprobe.cli import tables
+    from attnprobe.cli.report import contradictions
+    from attnprobe.cli.shell import console
+
+    against = contradictions(report)
+    if as_json:
+        print(json.dumps(report, allow_nan=False))
+    elif as_csv:
+        print(tables.csv_text(report), end="")
+    elif as_markdown:
+        print(tables.markdown_text(report), end="")
+    else:
+        out = console()
+        out.print(tables.title(report))
+        out.print(tables.result_table(report, out))
+        for line in [*tables.footer(report, out), *(tables.discordant_lines(report) if discordant else [])]:
+            out.print(line, style="bold" if line.startswith("warning") else "dim", highlight=False)
+    for line in against:
+        print(f"CONTRADICTION with a theorem: {line}. One of the two is wrong: please report it.", file=sys.stderr)
+    if against:
+        raise typer.Exit(EXIT_CONTRADICTION)
+    if any(row["failed"] for row in report["arms"]):
+        raise typer.Exit(EXIT_SEEDS_FAILED)

@@ -1,0 +1,57 @@
+"""Commands that every task has: a group whose subcommands are the registered tasks, each with the task's fields as options."""
+
+import dataclasses
+import inspect
+from typing import Annotated, get_type_hints
+
+import typer
+
+from attnprobe.cli.shell import Group, command
+from attnprobe.probes.registry import nearest
+from attnprobe.probes.tasks import TASKS
+
+
+def task_options(task):
+    """A task's own fields as name -> (annotation, default)."""
+    hints, panel = get_type_hints(task), f"The {task.name} task"
+    return {
+        f.name: (
+            Annotated[hints[f.name], typer.Option(f"--{f.name.replace('_', '-')}", help=f.metadata["help"], rich_help_panel=panel)],
+            f.default,
+        )
+        for f in dataclasses.fields(task)
+    }
+
+
+def typer_command(name, body, options, help_text):
+    """A command whose options are name -> (annotation, default) and whose body takes them as keywords."""
+
+    def wrapped(**values):
+        return command(body)(**values)
+
+    parameters = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=a, default=d) for key, (a, d) in options.items()]
+    wrapped.__signature__ = inspect.Signature(parameters)
+    wrapped.__annotations__ = {p.name: p.annotation for p in parameters}
+    wrapped.__doc__ = help_text
+    app = typer.Typer(add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
+    settings = {"help_option_names": ["-h", "--help"]}
+    app.command(name, context_settings=settings, short_help=TASKS.entries[name].summary)(wrapped)
+    return typer.main.get_command(app)
+
+
+class TaskGroup(Group):
+    """A group of one command a task; a task's file is imported when its command is used. Subclasses say what the command is."""
+
+    def list_commands(self, ctx):
+        """The registered tasks."""
+        return list(TASKS)
+
+    def get_command(self, ctx, cmd_name):
+        """The command of a task; an unknown name ends with one line and exit 2."""
+        if cmd_name not in TASKS:
+            ctx.fail(f"unknown task {cmd_name!r}{nearest(cmd_name, TASKS)}")
+        return self.command_of(cmd_name)
+
+    def command_of(self, name):
+        """The typer command of a registered task."""
+        raise NotImplementedError

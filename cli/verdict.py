@@ -1,0 +1,42 @@
+"""What theory says of an arm: the only place where probes meet theorems."""
+
+from dataclasses import dataclass
+
+from attnprobe.theory.rank import bound, ceiling
+
+PATH = {"fpa", "fpa-hard", "fpa-sum"}  # the field falls below a key's level exactly at its own dip (T1)
+ORDER_BLIND = {"alibi", "alibi-fixed", "fox", "expiry", "bottleneck", "selective", "dcp"}  # one offset vector for all sets
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """kind: "can" | "bound" | "none"; claim: the theorem's name or None; text: as shown; ceiling: sets a head can realise, or None."""
+
+    kind: str
+    claim: str | None
+    text: str
+    ceiling: int | None
+
+
+def verdict(task, arm):
+    """The Verdict on an arm of a task: about realising ALL alive sets, not about a seed's mean divergence."""
+    mixer = arm.spec.layers[0]
+    blind = mixer.bias.name in ORDER_BLIND
+    plain_ladder = task.name == "ladder" and len(arm.spec.layers) == 1 and mixer.key_filter.name == "none" and mixer.routing.name == "full"
+    if not plain_ladder:
+        return Verdict("none", None, "no theorem", None)
+    if task.slot != "balanced":
+        return Verdict("none", "T7", "no theorem (T7)", None) if blind else Verdict("none", None, "no theorem", None)
+    if mixer.bias.name in PATH:
+        return Verdict("can", "T1", "can (T1)", exhaustive(task, 2 ** (task.r - 1)))
+    if mixer.bias.name != "none" and not blind:
+        return Verdict("none", None, "no theorem", None)
+    needed = bound(task.r, blind)
+    if arm.head_dim >= needed:
+        return Verdict("can", "T5", "can (T5)", exhaustive(task, 2 ** (task.r - 1)))
+    return Verdict("bound", "T5", f"all sets need d >= {needed} (T5)", exhaustive(task, ceiling(task.r, arm.head_dim, blind)))
+
+
+def exhaustive(task, sets):
+    """A ceiling is stated where all sets were counted."""
+    return sets if task.sets else None
