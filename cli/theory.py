@@ -97,7 +97,7 @@ def verify(
     if as_json:
         rows = [asdict(found) for found in certificates]
         for row in rows:
-            del row["witness"]
+            del row["witness"], row["evidence"]
         print(json.dumps({"claims": rows}, indent=2))
     else:
         from attnprobe.cli.theory_tables import certificate_table

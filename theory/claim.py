@@ -1,6 +1,12 @@
 """A claim is a generator of cases whose docstring is its statement and proof; verifying it yields a certificate.
 
 A claim lives in theory/claims/*.py. The catalogue reads those files as syntax trees, so that listing claims imports none of them.
+
+Evidence. A Case may carry `evidence`, one JSON object with what a reader needs to redo it: the construction, the dependency, the
+counterexample, the counts. The evidence of all cases, in their order, is the certificate's list, and theory/check.py, which knows the claim
+by its name alone, re-checks that list in integers and Fractions, without this package. So: integers, strings, null, lists and dicts; a
+rational as "p/q"; no floats; nothing that the checker does not look at (each leaf, changed, must be rejected); and small, since every run
+builds it: one entry for a whole claim is normal, at most about 100 kB. What is too large to redo is redone in part, and says so.
 """
 
 import ast
@@ -18,25 +24,33 @@ PASSED = {"exhaustive": "verified", "exact": "verified", "symbolic": "verified",
 
 @dataclass(frozen=True)
 class Case:
-    """One checked instance: whether it holds, what it was (plain JSON data), and how many elementary cases it stands for."""
+    """One checked instance: whether it holds, what it was (plain JSON data), and how many elementary cases it stands for.
+
+    evidence: None, or a JSON object for the certificate, as the module's docstring says.
+    """
 
     holds: bool
     witness: object = None
     size: int = 1
+    evidence: dict | None = None
 
 
 @dataclass(frozen=True)
 class Span:
-    """An integer scope parameter: its default, and the bounds within which a caller may set it."""
+    """An integer scope parameter: its default, the bounds within which a caller may set it, and its value in a deep run (or None)."""
 
     default: int
     low: int
     high: int
+    deep: int | None = None
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a run of a claim showed: `cases` elementary cases checked in `seconds`; `witness` is that of the first failing case."""
+    """What a run of a claim showed: `cases` elementary cases checked in `seconds`; `witness` is that of the first failing case.
+
+    evidence: the evidence of the cases that have some, in their order.
+    """
 
     name: str
     kind: str
@@ -47,6 +61,7 @@ class Certificate:
     assumption: str | None
     seconds: float
     witness: object = None
+    evidence: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -95,8 +110,11 @@ def claim(name, kind, source, assumption=None, **scope):
     return wrap
 
 
-def settle(claim, overrides):
-    """Return {parameter: value} for a run of `claim`; ValueError for an override that it does not take or that is out of bounds."""
+def settle(claim, overrides, deep=False):
+    """Return {parameter: value} for a run of `claim`; ValueError for an override that it does not take or that is out of bounds.
+
+    deep: take a Span's deep value, where it has one, in place of its default.
+    """
     spans = claim.spans
     for name, value in overrides.items():
         if name not in spans:
@@ -104,19 +122,25 @@ def settle(claim, overrides):
         span = spans[name]
         if not span.low <= value <= span.high:
             raise ValueError(f"{name} must be in {span.low}..{span.high} for {claim.name}, got {value}")
-    return {name: overrides.get(name, span.default) for name, span in spans.items()}
+    usual = {name: span.default if span.deep is None or not deep else span.deep for name, span in spans.items()}
+    return usual | overrides
 
 
-def verify(claim, **overrides):
+def verify(claim, *, deep=False, watch=None, **overrides):
     """Run `claim` until its first failing case and return its Certificate; overrides set its Spans.
 
-    Raises ValueError for an override that the claim does not take or that is out of its bounds.
+    deep: as in `settle`. watch: called with the number of cases so far after each Case. Raises ValueError for an override that the claim
+    does not take or that is out of its bounds.
     """
-    values = settle(claim, overrides)
-    count, witness, verdict = 0, None, PASSED[claim.kind]
+    values = settle(claim, overrides, deep)
+    count, witness, verdict, evidence = 0, None, PASSED[claim.kind], []
     start = time.perf_counter()
     for case in claim.cases(**values):
         count += case.size
+        if watch:
+            watch(count)
+        if case.evidence is not None:
+            evidence.append(case.evidence)
         if not case.holds:
             verdict, witness = "refuted", case.witness
             break
@@ -124,7 +148,7 @@ def verify(claim, **overrides):
         verdict = "vacuous"
     seconds = time.perf_counter() - start
     scope = {name: values.get(name, value) for name, value in claim.scope.items()}
-    return Certificate(claim.name, claim.kind, claim.source, scope, count, verdict, claim.assumption, seconds, witness)
+    return Certificate(claim.name, claim.kind, claim.source, scope, count, verdict, claim.assumption, seconds, witness, tuple(evidence))
 
 
 def catalogue(folder=HERE):

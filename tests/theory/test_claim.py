@@ -74,6 +74,28 @@ def test_overrides_that_a_claim_does_not_take_or_bound_are_refused_before_it_run
             verify(spans, r=r)
 
 
+def test_evidence_is_gathered_in_the_order_of_the_cases_up_to_the_one_that_fails():
+    cases = [Case(True, evidence={"n": 1}), Case(True), Case(True, evidence={}), Case(False, evidence={"n": 3}), Case(True, evidence={"n": 4})]
+    assert verify(toy("exact", *cases)).evidence == ({"n": 1}, {}, {"n": 3})
+
+
+def test_a_deep_run_takes_the_deep_values_and_an_override_still_wins():
+    @claim("T0-deep", kind="exact", source="here", r=Span(3, 2, 9, deep=8), n=Span(4, 2, 9))
+    def deep(r, n):
+        """Deep."""
+        yield Case(True)
+
+    assert settle(deep, {}) == {"r": 3, "n": 4}
+    assert settle(deep, {}, deep=True) == {"r": 8, "n": 4}
+    assert verify(deep, deep=True, r=5).scope == {"r": 5, "n": 4}
+
+
+def test_a_run_can_be_watched():
+    seen = []
+    verify(toy("exact", Case(True), Case(True, size=5)), watch=seen.append)
+    assert seen == [1, 6]
+
+
 def test_a_kind_that_does_not_exist_is_our_own_mistake():
     with pytest.raises(AssertionError, match="no such kind"):
         claim("T0", kind="proved", source="here")
