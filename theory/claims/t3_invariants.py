@@ -1,19 +1,10 @@
 """T3: what forgetting by path does on every short walk."""
 
-import itertools
-
 import numpy as np
 
 from attnprobe.theory.alive import depths
 from attnprobe.theory.claim import Case, Span, claim
-
-STEPS = (-1, 0, 1)
-
-
-def walks(T):
-    """Return (3^T, T+1) int8: every walk of T steps from {-1, 0, 1}, from W_0 = 0."""
-    steps = np.array(list(itertools.product(STEPS, repeat=T)), np.int8).reshape(-1, T)
-    return np.cumsum(np.pad(steps, ((0, 0), (1, 0))), axis=1, dtype=np.int8)
+from attnprobe.theory.walks import motzkin_prefixes, walks
 
 
 @claim("T3-monotone", kind="exhaustive", source="this project", steps="-1, 0, 1", T=Span(8, 1, 10))
@@ -59,18 +50,9 @@ def alive_sets_are_no_suffixes(T):
     """
     W = walks(T)
     alive = depths(W, W) == 0
-    prefixes = [1, *(_motzkin_prefixes(a - 1) for a in range(1, T + 1))]
+    prefixes = [1, *(motzkin_prefixes(a - 1) for a in range(1, T + 1))]
     for t in range(1, T + 1):
         rows = alive[:, t, : t + 1]
         listed = int((rows[:, :-1] & ~rows[:, 1:]).any(1).sum())
         counted = (3**t - sum(prefixes[a] * 2 ** (t - a) for a in range(t + 1))) * 3 ** (T - t)
         yield Case(listed == counted, {"t": t, "listed": listed, "counted": counted}, len(W))
-
-
-def _motzkin_prefixes(n):
-    """Return the number of walks of n steps from {-1, 0, 1} that start at 0 and never go below it."""
-    at = [1]
-    for _ in range(n):
-        padded = [0, *at, 0, 0]
-        at = [sum(padded[h : h + 3]) for h in range(len(at) + 1)]
-    return sum(at)
