@@ -62,12 +62,13 @@ class Store:
         record = {"schema": SCHEMA, "key": key(identity), "identity": identity, "result": result, "recorded": recorded}
         path = self.path(identity)
         path.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(record, allow_nan=False)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".", suffix=".tmp", delete=False, encoding="utf-8") as file:
-            json.dump(record, file, allow_nan=False)
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
         os.replace(file.name, path)
-        return record
+        return json.loads(text)
 
 
 def identity(task, spec, head_dim, recipe, seed, dtype, device_type):

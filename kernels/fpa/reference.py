@@ -4,13 +4,13 @@ from attnprobe.kernels.fpa.tables import range_min, suffix_min
 
 
 def path_bias(phi, psi, beta, rows, soft=True):
-    """b_ts = beta min(0, min_{s<u<=t} phi_u - psi_s), b_tt = 0, for the last `rows` queries (1, or all S).
+    """b_ts = beta min(0, min_{s<u<=t} phi_u - psi_s), b_tt = 0, for the last `rows` queries; one row takes O(S), more take O(S^2).
 
     Shapes: phi, psi (..., S) field and level; beta broadcastable to (..., 1, 1), positive; returns (..., rows, S).
     Entries at s >= t are 0. The gradient of the minimum goes to phi_u with softmin weights (temperature 1) when
     `soft`, else to the earliest minimiser alone; the outer min passes a gradient iff min phi < psi strictly.
     """
-    m = suffix_min(phi, soft)[..., None, :] if rows == 1 else range_min(phi, soft)  # (..., rows, S)
+    m = suffix_min(phi, soft)[..., None, :] if rows == 1 else range_min(phi, soft)[..., -rows:, :]  # (..., rows, S)
     return -beta * (psi[..., None, :] - m).relu()  # (..., rows, S)
 
 

@@ -103,9 +103,11 @@ class Attention:
 
 def content(q, k):
     """q k^T: (N, B, H, T, D), (N, B or 1, H, S, D) -> (N, B, H, T, S); one product a seed and head where B is 1."""
-    import torch
-
-    return torch.einsum("nbhtd,nbhsd->nbhts", q, k)
+    if k.shape[1] > 1:
+        return q @ k.mT
+    B, T = q.shape[1], q.shape[3]
+    scores = q.transpose(1, 2).flatten(2, 3) @ k[:, 0].mT  # (N, H, B T, S)
+    return scores.unflatten(2, (B, T)).transpose(1, 2)
 
 
 def oracle_parameters(bits, D):

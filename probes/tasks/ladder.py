@@ -121,8 +121,10 @@ class Ladder(Task):
         return self.encode(rng.integers(0, 2, (n, self.r - 1), dtype=np.uint8))
 
     def encode(self, bits):
-        """Batch of the words bits (n, r-1): bit i = 1 where rung i + 1 dips and dies."""
+        """Batch of the words bits (n, r-1): bit i = 1 where rung i + 1 dips and dies. target (n, r) is 1 where a rung is alive."""
         import numpy as np
+
+        from attnprobe.probes.batch import Batch
 
         r, n = self.r, len(bits)
         down, up, nop, query = r + np.arange(4, dtype=np.uint8)
@@ -135,16 +137,7 @@ class Ladder(Task):
         alive = np.concatenate([1 - bits, np.ones_like(bits[:, :1])], 1)
         keys = np.arange(self.seq_len) % 3 == 0
         keys[-1] = False
-        return self.batch(tokens, alive, keys, bits)
-
-    def batch(self, tokens, alive, keys, bits):
-        """The Batch: target is the uniform distribution over alive rungs."""
-        import numpy as np
-
-        from attnprobe.probes.batch import Batch
-
-        target = (alive / alive.sum(1, keepdims=True)).astype(np.float32)
-        return Batch(tokens, target, np.array([self.seq_len - 1]), keys, {"bits": bits})
+        return Batch(tokens, alive, np.array([self.seq_len - 1]), keys, {"bits": bits})
 
     def picture(self, batch):
         """The walk: o a live rung, x a dead one, . a step of a slot or the query; below it the tokens and the target."""
@@ -175,9 +168,10 @@ class Ladder(Task):
         return output[:, :, 0, 0, : 3 * self.r - 2 : 3]
 
     def divergence(self, output, batch):
-        """KL(target || weights) of each example, nats: (N, B). A uniform target's entropy is the log of its largest weight, negated."""
-        t = batch.target
-        return t.amax(-1).log() - (t * self.log_weights(output, batch)).sum(-1)
+        """KL(uniform over alive || weights) of each example, nats: (N, B): -log n - mean of the n alive log weights."""
+        alive = batch.target.to(output.dtype)
+        n = alive.sum(-1)
+        return -n.log() - (alive * self.log_weights(output, batch)).sum(-1) / n
 
     def loss(self, output, batch):
         return self.divergence(output, batch).mean(-1)

@@ -1,0 +1,138 @@
+"""run_probe: resume, fresh, workers, and what a killed run leaves behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from attnprobe.probes import papers
+from attnprobe.probes.run import Arm, Silent, run_probe
+from attnprobe.probes.spec import parse
+from attnprobe.probes.store import Store
+from attnprobe.probes.tasks.ladder import Ladder
+
+TASK = Ladder(r=4)
+RECIPE = replace(TASK.recipe, steps=50, batch=4)
+ARMS = [Arm(name, parse(name), 3) for name in ("fpa", "rope", "fox")]
+
+
+class Watch(Silent):
+    def __init__(self):
+        self.told = []
+
+    def started(self, arm, reused, missing):
+        self.told.append((str(arm), reused, missing))
+
+
+def run(store, seeds=(0, 1), arms=ARMS, **options):
+    watch = Watch()
+    results = run_probe(TASK, arms, seeds, RECIPE, store, watch=watch, **options)
+    return {str(r.arm): {seed: record["result"] for seed, record in r.records.items()} for r in results}, watch.told
+
+
+def test_a_second_run_computes_nothing_and_says_the_same(tmp_path):
+    store = Store(tmp_path)
+    first, told = run(store)
+    assert told == [("fpa@3", 0, 2), ("rope@3", 0, 2), ("fox@3", 0, 2)]
+    second, told = run(store)
+    assert told == [("fpa@3", 2, 0), ("rope@3", 2, 0), ("fox@3", 2, 0)]
+    assert second == first
+
+
+def test_only_missing_seeds_are_computed_and_the_verdicts_are_those_of_an_undisturbed_run(tmp_path):
+    whole, _ = run(Store(tmp_path / "whole"), seeds=(0, 1, 2))
+    store = Store(tmp_path / "parts")
+    run(store, seeds=(1,))
+    resumed, told = run(store, seeds=(0, 1, 2))
+    assert told[0] == ("fpa@3", 1, 2)
+    for arm, seeds in whole.items():
+        for seed, result in seeds.items():
+            assert resumed[arm][seed]["status"] == result["status"]
+            assert resumed[arm][seed]["data_hash"] == result["data_hash"]
+            assert resumed[arm][seed]["score"]["kl"] == pytest.approx(result["score"]["kl"], rel=1e-3)
+
+
+def test_fresh_computes_again_whatever_is_stored(tmp_path):
+    store = Store(tmp_path)
+    run(store)
+    _, told = run(store, fresh=True)
+    assert told[0] == ("fpa@3", 0, 2)
+
+
+def test_workers_give_the_results_of_one_process(tmp_path):
+    alone, _ = run(Store(tmp_path / "one"))
+    beside, _ = run(Store(tmp_path / "two"), workers=2)
+    assert beside == alone
+
+
+def test_a_corrupt_result_is_computed_again(tmp_path):
+    lines = []
+    store = Store(tmp_path, warn=lines.append)
+    first, _ = run(store)
+    victim = next(tmp_path.rglob("*.json"))
+    victim.write_text("{")
+    again, told = run(store)
+    assert again == first
+    assert sorted(reused for _, reused, _ in told) == [1, 2, 2]
+    assert str(victim) in lines[0]
+
+
+def test_an_error_in_a_worker_reaches_the_caller(tmp_path):
+    with pytest.raises(ValueError, match="names 2 layers"):
+        run(Store(tmp_path), arms=[Arm("two", parse("rope/fpa"), 3)], workers=2)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads Linux's /proc")
+def test_killing_a_run_loses_at_most_the_arms_in_flight_and_leaves_no_process(tmp_path):
+    command = [sys.executable, "-m", "attnprobe.cli", "run", "ladder", "--r", "6", "--seeds", "3", "--steps", "400", "--workers", "2"]
+    command += ["--store", str(tmp_path / "results"), "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    for line in process.stderr:
+        if "done, arm 2" in line:
+            break
+    workers = children(process.pid)
+    assert len(workers) >= 2
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stderr.close()
+    deadline = time.time() + 20
+    while any(map(running, workers)) and time.time() < deadline:
+        time.sleep(0.1)
+    assert not any(map(running, workers))
+    stored = sorted((tmp_path / "results").rglob("*.json"))
+    assert len(stored) >= 6
+    before = {path: path.stat().st_mtime_ns for path in stored}
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "3 of 3 stored" in done.stderr
+    assert len(list((tmp_path / "results").rglob("*.json"))) == 27
+    assert all(path.stat().st_mtime_ns == at for path, at in before.items())
+    assert not list((tmp_path / "results").rglob("*.corrupt"))
+
+
+def children(pid):
+    """The processes that a process has started."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def running(pid):
+    """Whether a process is there and not a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_the_sources_figures_of_the_ladder():
+    options = {"r": 10, "slot": "balanced", "evaluate": "auto"}
+    assert papers.figure("ladder", options, "fpa", 4).value == 11
+    assert papers.figure("ladder", options, "softmax", 4).value == 0
+    assert papers.figure("ladder", options, "rope", 12).value == 15
+    assert papers.figure("ladder", {**options, "r": 6}, "fox", 4).value == "14-15"
+    assert papers.figure("ladder", {**options, "slot": "plain"}, "fox", 4) is None
+    assert papers.figure("ladder", {**options, "r": 11}, "fpa", 4) is None

@@ -1,0 +1,70 @@
+"""The spec grammar: what is read, how it is printed, what is refused."""
+
+import pytest
+
+from attnprobe.probes.spec import DEFAULTS, REGISTRIES, axis_of, parse
+
+CANONICAL = {
+    "fpa": "fpa",
+    "fpa+fir": "fir+fpa",
+    "softmax": "softmax",
+    "nope": "softmax",
+    "full+nope+softmax": "softmax",
+    "rope + alibi": "rope+alibi",
+    "fir(taps=7, sigma=2)": "fir",
+    "fir(sigma=1.5)+rope": "fir(sigma=1.5)+rope",
+    "fir(taps=3)": "fir(taps=3)",
+    "rope+softmax/fpa": "rope/fpa",
+    "softmax/fpa": "softmax/fpa",
+}
+
+
+@pytest.mark.parametrize(("text", "printed"), CANONICAL.items())
+def test_a_spec_prints_in_canonical_order_without_defaults(text, printed):
+    assert str(parse(text)) == printed
+    assert parse(str(parse(text))) == parse(text)
+
+
+@pytest.mark.parametrize("name", axis_of())
+def test_every_part_round_trips_alone(name):
+    assert parse(name) == parse(str(parse(name)))
+
+
+def test_the_full_name_holds_every_axis_and_parameter():
+    assert parse("fir+fpa").full() == "key_filter=fir(taps=7,sigma=2.0)+position=nope+bias=fpa+normaliser=softmax+routing=full"
+
+
+REFUSED = {
+    "fpaa": "unknown part 'fpaa'; did you mean 'fpa'?",
+    "alibi+fox": "'alibi' and 'fox' are both a bias",
+    "rope+rope": "'rope' and 'rope' are both a position",
+    "": "is no part",
+    "rope+": "is no part",
+    "rope//fpa": "is no part",
+    "fir(tap=3)": "no parameter 'tap'; did you mean 'taps'?",
+    "fir(taps)": "no parameter 'taps'",
+    "fir(taps=many)": "takes int, not 'many'",
+    "fir(taps=0)": "taps must be at least 1",
+    "fir(sigma=nan)": "sigma must be positive and finite",
+    "fpa(beta=2)": "no parameter 'beta'; it takes none",
+    "none": "unknown part 'none'",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED.items())
+def test_a_bad_spec_is_refused_in_one_line(text, message):
+    with pytest.raises(ValueError) as error:  # noqa: PT011 - the message is checked below
+        parse(text)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_one_layer_stands_for_all_and_several_must_fit():
+    assert len(parse("rope").of_layers(3)) == 3
+    assert [layer.bias.name for layer in parse("rope/fpa").of_layers(2)] == ["none", "fpa"]
+    with pytest.raises(ValueError, match="names 2 layers and the model has 3"):
+        parse("rope/fpa").of_layers(3)
+
+
+def test_every_axis_has_a_default_part():
+    assert all(DEFAULTS[axis] in registry for axis, registry in REGISTRIES.items())

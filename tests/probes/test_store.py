@@ -1,0 +1,141 @@
+"""The store: what names a result, what survives a kill, what is set aside."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from attnprobe.probes import code
+from attnprobe.probes.spec import parse
+from attnprobe.probes.store import Store, identity, key
+from attnprobe.probes.tasks.ladder import Ladder
+
+TASK = Ladder(r=5)
+RESULT = {"seed": 3, "status": "solved", "score": {"kl": 0.01}, "steps": 800, "curve": [], "data_hash": "x", "head": None, "failure": None}
+
+
+def named(task=TASK, spec="fpa", d=4, recipe=None, seed=3, dtype="float32", device="cpu"):
+    return identity(task, parse(spec), d, recipe or task.recipe, seed, dtype, device)
+
+
+@pytest.fixture
+def store(tmp_path):
+    lines = []
+    kept = Store(tmp_path / "results", warn=lines.append)
+    kept.lines = lines
+    return kept
+
+
+def test_what_is_saved_is_loaded(store):
+    record = store.save(named(), RESULT, {"host": "here"})
+    assert store.load(named()) == record
+    assert record["result"] == RESULT
+    assert record["recorded"] == {"host": "here"}
+    assert [p.name for p in store.path(named()).parent.iterdir()] == [f"{key(named())[:16]}.json"]
+
+
+CHANGES = {
+    "task option": {"task": Ladder(r=6)},
+    "slot": {"task": Ladder(r=5, slot="plain")},
+    "arm": {"spec": "fox"},
+    "part parameter": {"spec": "fir(taps=3)+fpa"},
+    "head_dim": {"d": 5},
+    "steps": {"recipe": replace(TASK.recipe, steps=801)},
+    "lr": {"recipe": replace(TASK.recipe, lr=0.02)},
+    "clip": {"recipe": replace(TASK.recipe, clip=2.0)},
+    "betas": {"recipe": replace(TASK.recipe, betas=(0.9, 0.99))},
+    "seed": {"seed": 4},
+    "dtype": {"dtype": "float64"},
+    "device": {"device": "cuda"},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_whatever_determines_a_result_changes_its_key(change):
+    assert key(named(**CHANGES[change])) != key(named())
+
+
+def test_a_mechanism_has_one_key_however_it_is_written():
+    assert key(named(spec="nope")) == key(named(spec="softmax")) == key(named(spec="full+softmax"))
+
+
+def test_a_task_s_version_is_in_the_key(monkeypatch):
+    before = key(named())
+    monkeypatch.setattr(Ladder, "version", 2)
+    assert key(named()) != before
+
+
+CORRUPT = {
+    "half a file": lambda text: text[: len(text) // 2],
+    "nothing": lambda text: "",
+    "another key": lambda text: text.replace(json.loads(text)["key"], "0" * 64),
+    "another schema": lambda text: text.replace('"schema": 1', '"schema": 0', 1),
+    "no result": lambda text: json.dumps({**json.loads(text), "result": {}}),
+    "a list": lambda text: "[]",
+    "a number": lambda text: "1",
+    "binary": lambda text: "\x00\xff",
+    "result of the wrong kind": lambda text: json.dumps({**json.loads(text), "result": 3}),
+}
+
+
+@pytest.mark.parametrize("damage", CORRUPT)
+def test_a_corrupt_file_is_named_set_aside_and_not_believed(store, damage):
+    store.save(named(), RESULT, {})
+    path = store.path(named())
+    path.write_text(CORRUPT[damage](path.read_text()))
+    assert store.load(named()) is None
+    assert str(path) in store.lines[0]
+    assert path.with_suffix(".corrupt").exists()
+    assert not path.exists()
+    store.save(named(), RESULT, {})
+    assert store.load(named())["result"] == RESULT
+
+
+def test_a_write_that_fails_leaves_the_old_result(store, monkeypatch):
+    store.save(named(), RESULT, {})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        store.save(named(), {**RESULT, "steps": float("nan")}, {})
+    assert store.load(named())["result"] == RESULT
+
+
+def test_a_store_that_cannot_be_written_is_found_out_at_once(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=r"Not a directory|exists"):
+        Store(tmp_path / "file" / "results")
+
+
+def test_an_arm_of_layers_has_a_directory_of_its_own(store):
+    two = identity(replace(TASK), parse("fir(taps=3)+rope"), 4, TASK.recipe, 3, "float32", "cpu")
+    assert store.path(two).parent.name == "fir~taps=3~+rope@4"
+
+
+def test_the_code_digest_follows_imports_and_ignores_docstrings(tmp_path, monkeypatch):
+    (tmp_path / "a.py").write_text('"""Doc."""\nfrom attnprobe.b import f\n')
+    (tmp_path / "b.py").write_text("def f():\n    '''Doc.'''\n    return 1\n")
+
+    def digest():
+        for cache in (code.parsed, code.imports, code.tree):
+            cache.cache_clear()
+        return code.digest(["attnprobe.a"])
+
+    monkeypatch.setattr(code, "ROOT", tmp_path)
+    before = digest()
+    (tmp_path / "b.py").write_text("def f():\n    '''Other words.'''\n    return 1  # and a comment\n")
+    assert digest() == before
+    (tmp_path / "b.py").write_text("def f():\n    return 2\n")
+    assert digest() != before
+    monkeypatch.undo()
+    for cache in (code.parsed, code.imports, code.tree):
+        cache.cache_clear()
+
+
+def test_the_code_of_fpa_includes_its_kernels_and_not_rope():
+    modules, queue = set(), ["attnprobe.probes.mixers.bias.path"]
+    while queue:
+        module = queue.pop()
+        if module not in modules:
+            modules.add(module)
+            queue.extend(code.imports(module))
+    assert {"attnprobe.kernels.fpa", "attnprobe.kernels.fpa.reference", "attnprobe.kernels.fpa.tables"} <= modules
+    assert "attnprobe.probes.mixers.position.rope" not in modules
+    assert named(spec="fpa")["code"] != named(spec="rope+fpa")["code"]
