@@ -47,7 +47,7 @@ COLUMNS = {
     "interval": ("95 %", interval, "right"),
     "median": ("median", lambda row: number(row["metric"]["median"]), "right"),
     "worst": ("worst", lambda row: number(row["metric"]["worst"]), "right"),
-    "realised": ("realised / -able / ceiling", realised, "right"),
+    "realised": ("sets", realised, "right"),
     "p": ("p", lambda row: p_value(row["p"]), "right"),
     "p_holm": ("Holm p", lambda row: p_value(row["p_holm"]), "right"),
     "theory": ("theory", lambda row: row["theory"]["text"] if row["theory"] else "-", "left"),
@@ -111,7 +111,7 @@ def footer(report, console):
     step, evaluated = config["recipe"]["steps"], config["evaluated"]
     yield f"solved: {metric['name']} {sign} {metric['threshold']} at step {step}, {evaluated} evaluation; 95 %: Clopper-Pearson"
     if any(row["realised"] is not None for row in report["arms"]):
-        yield "realised: sets the best seed separates; -able: what its keys and offsets could, by theory; ceiling: of any such head"
+        yield "sets: realised by the best seed / realisable with its keys and offsets, by theory / ceiling of any such head"
         yield "solved is about the mean over sets: a solved arm may stay below 'all sets'"
     if report["family"]:
         pairs = f"{report['reference']} solves more, paired by seed"

@@ -1,0 +1,370 @@
+"""The command probe: what it prints, in what form, with which exit code."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from attnprobe.cli import inputs, tables
+from attnprobe.cli.probe import app
+from attnprobe.cli.report import build, contradictions
+from attnprobe.cli.verdict import verdict
+from attnprobe.probes.run import Arm, ArmResult
+from attnprobe.probes.spec import parse
+from attnprobe.probes.tasks.ladder import Ladder
+
+QUICK = ["--r", "4", "--steps", "50", "--batch", "4", "--seeds", "2", "--workers", "1"]
+
+
+def invoke(*arguments, **environment):
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "200", **environment})
+
+
+@pytest.fixture
+def store(tmp_path):
+    return ["--store", str(tmp_path / "results")]
+
+
+def arm(text, d=4, control=False):
+    return Arm(text, parse(text), d, control)
+
+
+def record(seed, kl, realised=0.5, status=None, head=None):
+    result = {
+        "seed": seed,
+        "status": status or ("solved" if kl <= 0.1 else "unsolved"),
+        "score": {} if status == "failed" else {"kl": kl, "realised": realised},
+        "steps": 800,
+        "curve": [],
+        "data_hash": "d",
+        "head": head,
+        "failure": {"step": 7, "quantity": "loss"} if status == "failed" else None,
+    }
+    return {"key": "k", "result": result, "recorded": {"seconds": 0.1, "versions": {"torch": "2.13.0"}}}
+
+
+def report(arms, task=None, seeds=5, reference="fpa"):
+    """A report from Arm -> list of records."""
+    task = task or Ladder(r=10)
+    results = [ArmResult(a, {r["result"]["seed"]: r for r in records}, 0) for a, records in arms.items()]
+    return build("probe", task, task.recipe, tuple(range(seeds)), 4, "cpu", arm(reference), results)
+
+
+def typical():
+    return report(
+        {
+            arm("fpa"): [record(s, 0.001, 1.0) for s in range(5)],
+            arm("nope"): [record(s, 0.25, 187 / 512) for s in range(5)],
+            arm("fox"): [record(s, 0.05 if s == 0 else 0.25, 223 / 512) for s in range(5)],
+            arm("nope", 12, control=True): [record(s, 0.002, 1.0) for s in range(5)],
+        }
+    )
+
+
+def printed(made, width):
+    out = Console(width=width, file=io.StringIO(), color_system=None)
+    out.print(tables.result_table(made, out))
+    for line in tables.footer(made, out):
+        out.print(line)
+    return out.file.getvalue()
+
+
+def test_a_run_prints_a_table_and_its_footer(store):
+    done = invoke("run", "ladder", *QUICK, *store)
+    assert done.exit_code == 0, done.output
+    for text in (
+        "fpa",
+        "rope",
+        "nope",
+        "alibi",
+        "fox",
+        "solved: kl <= 0.1",
+        "one-sided exact sign test",
+        "Holm over 4 arms",
+        "100:115",
+        "can (T1)",
+    ):
+        assert text in done.stdout
+    assert len(re.findall(r"^ (?:fpa|rope|nope|alibi|fox) ", done.stdout, re.M)) == 9
+
+
+def test_json_is_all_there_is_on_stdout_and_holds_what_was_promised(store):
+    done = invoke("run", "ladder", *QUICK, *store, "--json")
+    made = json.loads(done.stdout)
+    assert set(made) == {"schema", "command", "task", "config", "versions", "reference", "family", "correction", "side", "arms"}
+    assert (made["schema"], made["task"], made["correction"], made["side"], made["reference"]) == (1, "ladder", "holm", "greater", "fpa@4")
+    assert made["family"] == ["rope@4", "nope@4", "alibi@4", "fox@4"]
+    promised = (
+        "arm mixer head_dim control n solved failed interval metric realised realisable ceiling p p_holm theory source seconds steps seeds"
+    )
+    for row in made["arms"]:
+        assert set(promised.split()) <= set(row)
+        assert set(row["metric"]) == {"name", "better", "threshold", "median", "worst"}
+        assert {"seed", "status", "metric", "steps", "key", "data_hash"} <= set(row["seeds"][0])
+    nope = made["arms"][2]
+    assert (nope["arm"], nope["mixer"]) == ("nope@4", "softmax")
+    assert nope["realised"] <= nope["realisable"] <= nope["ceiling"]
+    assert len({seed["data_hash"] for row in made["arms"] for seed in row["seeds"] if seed["seed"] == 0}) == 1
+
+
+def test_csv_and_markdown_hold_every_arm(store):
+    rows = list(csv.DictReader(io.StringIO(invoke("run", "ladder", *QUICK, *store, "--csv").stdout)))
+    assert [row["arm"] for row in rows][:5] == ["fpa@4", "rope@4", "nope@4", "alibi@4", "fox@4"]
+    assert rows[0]["p"] == "" and rows[1]["p"] != ""  # noqa: PT018
+    text = invoke("run", "ladder", *QUICK, *store, "--markdown").stdout.splitlines()
+    assert len(text) == 2 + 9
+    assert all(line.startswith("| ") and line.endswith(" |") for line in text if not line.startswith("|--"))
+
+
+def test_a_second_run_says_what_is_stored_on_stderr(store):
+    invoke("run", "ladder", *QUICK, *store)
+    done = invoke("run", "ladder", *QUICK, *store)
+    assert "fpa@4: 2 of 2 stored" in done.stderr
+    assert "stored" not in done.stdout
+    assert invoke("run", "ladder", *QUICK, *store, "--quiet").stderr == ""
+
+
+def test_dry_run_trains_nothing_and_estimates_the_cost(store, tmp_path):
+    done = invoke("run", "ladder", *QUICK, *store, "--dry-run")
+    assert done.exit_code == 0
+    assert "0 of 2" in done.stdout
+    assert "s of training" in done.stdout
+    assert not list(tmp_path.rglob("*.json"))
+
+
+BAD = {
+    "r below 2": (["--r", "1"], "r must be from 2"),
+    "too many words": (["--r", "40", "--evaluate", "exhaustive"], "goes up to r = 18"),
+    "no seeds": (["--seeds", "0"], "at least one seed"),
+    "a range backwards": (["--seeds", "5:2"], "at least one seed"),
+    "seeds in words": (["--seeds", "many"], "a count such as 15"),
+    "negative seeds": (["--seeds=-3:4"], "at least one seed"),
+    "unknown arm": (["--arm", "fpaa"], "did you mean 'fpa'"),
+    "two biases": (["--arm", "alibi+fox"], "both a bias"),
+    "head-dim 0": (["--head-dim", "0"], "head_dim must be from 1"),
+    "arm at 0": (["--arm", "fpa@0"], "head_dim must be from 1"),
+    "arm at x": (["--arm", "fpa@x"], "a whole number"),
+    "two layers": (["--arm", "rope/fpa"], "names 2 layers"),
+    "lr nan": (["--lr", "nan"], "lr must be positive"),
+    "lr 0": (["--lr", "0"], "lr must be positive"),
+    "no steps": (["--steps", "0"], "steps must be at least 1"),
+    "no batch": (["--batch", "0"], "batch must be at least 1"),
+    "no threads": (["--threads", "0"], "threads must be at least 1"),
+    "no workers": (["--workers", "0"], "workers must be at least 1"),
+    "unknown device": (["--device", "tpu"], "cpu or cuda"),
+    "unknown reference": (["--reference", "fpaa"], "did you mean 'fpa'"),
+    "two formats": (["--json", "--csv"], "give one of them"),
+    "not a number": (["--r", "x"], "--r"),
+    "unknown option": (["--foo"], "--foo"),
+    "unknown slot": (["--slot", "square"], "balanced"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gives_one_clear_line_and_exit_2(case, store):
+    arguments, message = BAD[case]
+    done = invoke("run", "ladder", *store, *arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.stdout == ""
+
+
+def test_an_unknown_task_or_command_is_answered_with_the_nearest():
+    for arguments, near in [(["run", "lader"], "ladder"), (["lst"], "list"), (["show", "lader"], "ladder")]:
+        done = invoke(*arguments)
+        assert done.exit_code == 2
+        assert near in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_an_absent_gpu_is_said():
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    done = invoke("run", "ladder", "--device", "cuda")
+    assert done.exit_code == 2
+    assert "no CUDA device" in done.stderr
+
+
+def test_a_store_that_cannot_be_written_exits_2(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = invoke("run", "ladder", *QUICK, "--store", str(tmp_path / "file" / "x"))
+    assert done.exit_code == 2
+    assert str(tmp_path / "file") in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["-h"], ["run", "-h"], ["run", "ladder", "--help"], ["show", "-h"], ["bench", "-h"], ["bench", "training", "-h"]]
+)
+def test_help_opens_with_examples(arguments):
+    done = invoke(*arguments)
+    assert done.exit_code == 0
+    assert done.stdout.split("Usage:")[1].split("\n", 1)[1].strip().startswith("probe ")
+
+
+def test_no_arguments_shows_help():
+    assert invoke().stdout == invoke("--help").stdout
+    assert invoke().exit_code == 0
+
+
+def test_the_list_names_tasks_parts_with_their_papers_and_named_arms():
+    text = invoke("list").stdout
+    for name in (
+        "ladder",
+        "fir",
+        "rope",
+        "alibi-fixed",
+        "fpa-sum",
+        "softmax*",
+        "Press et al. 2022",
+        "Lin et al. 2025",
+        "fpa rope nope alibi fox",
+    ):
+        assert name in text
+
+
+def test_show_draws_one_example_in_bands_that_fit():
+    wide, narrow = invoke("show", "ladder", "--r", "6").stdout, invoke("show", "ladder", "--r", "12", COLUMNS="80").stdout
+    assert "level 6" in wide
+    assert "target" in wide
+    drawing = narrow.split("Which rungs")[0]
+    assert all(len(line) <= 80 for line in drawing.splitlines())
+    assert drawing.count("token") == 2
+
+
+def test_columns_give_way_at_80_and_none_are_missing_at_160():
+    text = printed(typical(), 80)
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert "not shown at this width" in text
+    assert "0/5" in text
+    wide = printed(typical(), 160)
+    assert "not shown" not in wide
+    assert all(heading in wide for heading in ("95 %", "worst", "Holm p", "source", "theory"))
+
+
+def test_p_values_are_paired_and_adjusted_over_the_arms_that_are_no_controls():
+    """nope: 5 wins, 0 losses: 1/32. fox solves seed 0 too: 4 wins: 1/16. Holm over 2: 1/16, 1/16."""
+    rows = {row["arm"]: row for row in typical()["arms"]}
+    assert rows["nope@4"]["p"] == 1 / 32
+    assert rows["fox@4"]["p"] == 1 / 16
+    assert rows["nope@4"]["p_holm"] == rows["fox@4"]["p_holm"] == 1 / 16
+    assert rows["fpa@4"]["p"] is None
+    assert rows["nope@12"]["p"] is None
+    assert rows["fox@4"]["discordant"] == {"reference": [1, 2, 3, 4], "arm": []}
+    assert "fox@4: only fpa@4 solves 1, 2, 3, 4; only fox@4 solves none" in list(tables.discordant_lines(typical()))
+
+
+def test_without_the_reference_there_is_no_p():
+    made = report({arm("nope"): [record(s, 0.25) for s in range(5)]})
+    assert made["arms"][0]["p"] is None
+    assert made["family"] == []
+    assert any("fpa@4 is not among the arms" in line for line in tables.footer(made, Console(width=200)))
+
+
+def test_the_best_seed_has_the_most_sets_and_ties_go_to_the_lowest():
+    made = report({arm("fpa"): [record(0, 0.01, 10 / 512), record(1, 0.01, 12 / 512), record(2, 0.01, 12 / 512)]}, seeds=3)
+    assert made["arms"][0]["realised"] == 12
+    assert made["arms"][0]["best_seed"] == 1
+
+
+def test_a_failed_seed_is_named_is_not_solved_and_leaves_the_paired_test():
+    """fpa solves 0..4, nope fails on 0 and misses 1..4: 4 discordant pairs, p = 1/16; nope 0 of 5."""
+    made = report(
+        {
+            arm("fpa"): [record(s, 0.001, 1.0) for s in range(5)],
+            arm("nope"): [record(0, 0, status="failed"), *(record(s, 0.3) for s in range(1, 5))],
+        }
+    )
+    row = made["arms"][1]
+    assert (row["failed"], row["solved"], row["n"], row["p"]) == ([0], 0, 5, 1 / 16)
+    assert "0/5 (1 failed)" in printed(made, 160)
+    assert "seed 0 failed, loss not finite at step 7" in printed(made, 160)
+
+
+def test_seeds_close_to_the_threshold_are_warned_of():
+    made = report({arm("fpa"): [record(0, 0.096), record(1, 0.104), record(2, 0.2), record(3, 0.01), record(4, 0.0949)]})
+    assert made["config"]["near_threshold"] == {"fpa@4": [0, 1]}
+    assert "seeds 0, 1 within 5 % of the threshold" in printed(made, 160)
+
+
+def test_a_contradiction_is_said_in_plain_words_and_exits_1(capsys, monkeypatch):
+    from typer import Exit
+
+    from attnprobe.cli.run_command import finish
+
+    made = report({arm("nope"): [record(0, 0.3, 257 / 512)]}, seeds=1)
+    assert contradictions(made) == ["nope@4: seed 0 realises 257 sets, where theory (all sets need d >= 9 (T5)) allows at most 256"]
+    with pytest.raises(Exit) as raised:
+        finish(made, discordant=False, as_json=False, as_csv=True, as_markdown=False, quiet=True)
+    assert raised.value.exit_code == 1
+    assert "CONTRADICTION with a theorem: nope@4: seed 0 realises 257 sets" in capsys.readouterr().err
+
+
+def test_failed_seeds_exit_3():
+    from typer import Exit
+
+    from attnprobe.cli.run_command import finish
+
+    made = report({arm("nope"): [record(0, 0, status="failed"), record(1, 0.3)]}, seeds=2)
+    with pytest.raises(Exit) as raised:
+        finish(made, discordant=False, as_json=True, as_csv=False, as_markdown=False, quiet=True)
+    assert raised.value.exit_code == 3
+
+
+VERDICTS = {
+    # (arm, d, task options): (text, ceiling)
+    ("fpa", 4, ()): ("can (T1)", 512),
+    ("fpa-sum", 1, ()): ("can (T1)", 512),
+    ("nope", 4, ()): ("all sets need d >= 9 (T5)", 256),
+    ("rope", 8, ()): ("all sets need d >= 9 (T5)", 511),
+    ("rope", 9, ()): ("can (T5)", 512),
+    ("alibi", 4, ()): ("all sets need d >= 8 (T5)", 382),
+    ("fox", 7, ()): ("all sets need d >= 8 (T5)", 511),
+    ("rope+alibi-fixed", 8, ()): ("can (T5)", 512),
+    ("fir", 4, ()): ("no theorem", None),
+    ("nope", 4, (("slot", "plain"),)): ("no theorem", None),
+    ("fox", 4, (("slot", "plain"),)): ("no theorem (T7)", None),
+    ("nope", 4, (("evaluate", "sampled"),)): ("all sets need d >= 9 (T5)", None),
+}
+
+
+@pytest.mark.parametrize("case", VERDICTS, ids=str)
+def test_theory_s_verdict_on_an_arm(case):
+    name, d, options = case
+    said = verdict(Ladder(r=10, **dict(options)), arm(name, d))
+    assert (said.text, said.ceiling) == VERDICTS[case]
+
+
+def test_arms_that_are_one_mechanism_are_run_once_and_controls_follow_the_others():
+    arms = inputs.arms(Ladder(r=4), ["nope", "softmax", "fpa", "fox@6"], 4, parse("fpa"), True)
+    assert [(str(a), a.control) for a in arms] == [("nope@4", False), ("fpa@4", False), ("fox@6", False), ("nope@6", True)]
+    assert [str(a) for a in inputs.arms(Ladder(r=4), None, 4, parse("fpa"), False)] == ["fpa@4", "rope@4", "nope@4", "alibi@4", "fox@4"]
+
+
+@pytest.mark.parametrize(("text", "expected"), [("3", (0, 1, 2)), ("100:103", (100, 101, 102))])
+def test_seeds_are_a_count_or_a_range(text, expected):
+    assert inputs.seeds(text) == expected
+
+
+def test_the_benchmark_prints_a_ratio_an_arm():
+    done = invoke("bench", "training", "--r", "4", "--seeds", "2", "--steps", "2", "--rounds", "1", "--arm", "nope", "--json")
+    found = json.loads(done.stdout)
+    assert found["yardstick"] > 0
+    assert [row["mixer"] for row in found["arms"]] == ["softmax"]
+    assert found["arms"][0]["ratio"] > 0
+
+
+def test_an_interrupt_keeps_what_is_finished_and_exits_130(store, monkeypatch, tmp_path):
+    from attnprobe.cli.progress import Plain
+
+    monkeypatch.setattr(Plain, "finished", lambda self, arm: (_ for _ in ()).throw(KeyboardInterrupt))
+    done = invoke("run", "ladder", *QUICK, *store)
+    assert done.exit_code == 130
+    assert "kept" in done.stderr
+    assert len(list(tmp_path.rglob("*.json"))) == 2
