@@ -1,6 +1,6 @@
 """T2: how many families of alive sets A_0, ..., A_T the walks of T steps have; a walk has T+1 positions, each a key."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -17,8 +17,8 @@ def catalan_families(T):
     """Walks with integer steps have C_{T+1} families of alive sets (Catalan): 2, 5, 14, 42, 132 for T = 1..5.
 
     Levels of alive keys do not fall with position (T3-stack), so a step takes some keys, perhaps none, off the top of a stack and puts its
-    own key on: a family is its stack sizes 1 = h_0, h_1, ..., h_T with 1 <= h_{t+1} <= h_t + 1, and these number C_{T+1}. All of them occur:
-    a new value between two levels of the stack takes off just what is above.
+    own key on: a family is its stack sizes 1 = h_0, h_1, ..., h_T with 1 <= h_{t+1} <= h_t + 1, and these number C_{T+1}. All of them
+    occur: a new value between two levels of the stack takes off just what is above.
 
     Checked: every walk of size 1..T with steps up to max(1, size-1) is walked, its alive sets are counted, and the count is C_{size+1}.
     """
@@ -90,7 +90,7 @@ def final_sets(T):
         for steps in ((-1, 0, 1), (-1, 1)):
             W = walks(size, steps)
             lowest = np.minimum.accumulate(W[:, ::-1], axis=1)[:, ::-1]
-            counts.append(distinct(np.packbits(W <= lowest, axis=1)))
+            counts.append(distinct(np.packbits(lowest == W, axis=1)))
         holds = counts == [2**size, odd_runs(size)]
         yield Case(holds, {"T": size, "sets": counts}, 3**size + 2**size, {"T": size, "with 0": counts[0], "without": counts[1]})
 
@@ -98,7 +98,7 @@ def final_sets(T):
 def stacks(T):
     """Yield every sequence of stack sizes h_0 = 1, h_1, ..., h_T with 1 <= h_{t+1} <= h_t + 1."""
     for sizes in product(*(range(1, t + 2) for t in range(T + 1))):
-        if all(after <= before + 1 for before, after in zip(sizes, sizes[1:], strict=False)):
+        if all(after <= before + 1 for before, after in pairwise(sizes)):
             yield sizes
 
 
