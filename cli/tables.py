@@ -51,22 +51,40 @@ COLUMNS = {
     "p": ("p", lambda row: p_value(row["p"]), "right"),
     "p_holm": ("Holm p", lambda row: p_value(row["p_holm"]), "right"),
     "theory": ("theory", lambda row: row["theory"]["text"] if row["theory"] else "-", "left"),
+    "needs": ("theory", lambda row: row["theory"]["text"].replace("all sets need ", "needs "), "left"),
     "source": ("source", source, "right"),
     "seconds": ("s", lambda row: f"{row['seconds']:.1f}", "right"),
 }
-GIVES_WAY = ("seconds", "p", "interval", "worst", "source")  # in this order, where the terminal is narrow
+# in this order, where the terminal is narrow: a column, and what stands in its place
+GIVES_WAY = {
+    "seconds": None,
+    "p": None,
+    "theory": "needs",
+    "interval": None,
+    "worst": None,
+    "source": None,
+    "realised": None,
+    "median": None,
+    "needs": None,
+}
 
 
 def columns_for(report, console):
     """The columns that fit the console's width, and those that gave way."""
-    names, gone = [name for name in COLUMNS if present(report, name)], []
-    for name in GIVES_WAY:
+    names, gone = full_columns(report), []
+    for name, instead in GIVES_WAY.items():
         if Measurement.get(console, console.options.update(max_width=1000), table_of(report, names)).maximum <= console.width:
             break
         if name in names:
-            names.remove(name)
-            gone.append(name)
+            at = names.index(name)
+            names[at : at + 1] = [instead] if instead else []
+            gone += [] if instead else [COLUMNS[name][0]]
     return names, gone
+
+
+def full_columns(report):
+    """The columns where there is room."""
+    return [name for name in COLUMNS if name != "needs" and present(report, name)]
 
 
 def present(report, name):
@@ -190,7 +208,7 @@ def csv_text(report):
 
 def markdown_text(report):
     """The table as GitHub markdown, every column."""
-    names = [name for name in COLUMNS if present(report, name)]
+    names = full_columns(report)
     lines = ["| " + " | ".join(COLUMNS[name][0] for name in names) + " |"]
     lines.append("|" + "|".join("---:" if COLUMNS[name][2] == "right" else "---" for name in names) + "|")
     lines += ["| " + " | ".join(COLUMNS[name][1](row) for name in names) + " |" for row in report["arms"]]

@@ -1,5 +1,7 @@
 """FPA: a key is biased by the deepest dip of the field below its level since it was written."""
 
+import torch
+
 from attnprobe.kernels.fpa.tables import range_min, suffix_min
 
 
@@ -19,8 +21,27 @@ def path_sum_bias(phi, psi, beta, rows):
 
     Shapes as in `path_bias`; any `rows` from 1 to S.
     """
+    if rows == 1:
+        return -beta * DipSum.apply(phi, psi)[..., None, :]  # (..., 1, S)
     S = phi.shape[-1]
     later = phi.new_ones(S, S).tril(-1)  # (U, S): u > s
-    dips = -(psi[..., None, :] - phi[..., :, None]).relu() * later  # (..., U, S)
-    total = dips.sum(-2, keepdim=True) if rows == 1 else dips.cumsum(-2)[..., -rows:, :]
-    return beta * total  # (..., rows, S)
+    dips = (psi[..., None, :] - phi[..., :, None]).relu() * later  # (..., U, S)
+    return -beta * dips.cumsum(-2)[..., -rows:, :]  # (..., rows, S)
+
+
+class DipSum(torch.autograd.Function):
+    """sum_{u>s} max(0, psi_s - phi_u), phi and psi (..., S) -> (..., S), holding one (S, U) matrix for the backward pass."""
+
+    @staticmethod
+    def forward(ctx, phi, psi):
+        S = phi.shape[-1]
+        dips = psi[..., :, None] - phi[..., None, :]  # (..., S, U)
+        dips.clamp_(min=0).mul_(phi.new_ones(S, S).triu_(1))
+        ctx.save_for_backward(dips)
+        return dips.sum(-1)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (dips,) = ctx.saved_tensors
+        active = (dips > 0).to(grad.dtype)  # (..., S, U)
+        return -(grad[..., None, :] @ active)[..., 0, :], grad * active.sum(-1)

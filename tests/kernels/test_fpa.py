@@ -135,6 +135,19 @@ def test_sum_bias_equals_a_loop():
     torch.testing.assert_close(path_sum_bias(phi, psi, beta, 1), 1.5 * expected[:, -1:])
 
 
+@pytest.mark.parametrize("T", [1, 2, 9])
+def test_the_sum_s_gradients_are_those_of_finite_differences_and_one_row_has_those_of_all(T):
+    inputs = [
+        walk(T, 3.0).requires_grad_(),
+        walk(T, 3.0, seed=5).requires_grad_(),
+        torch.full((3, 1, 1), 1.5, dtype=torch.float64).requires_grad_(),
+    ]
+    for rows in (1, T):
+        assert torch.autograd.gradcheck(lambda *x, rows=rows: path_sum_bias(*x, rows).tril(T - rows), inputs)
+    one, all_rows = (torch.autograd.grad(path_sum_bias(*inputs, rows)[:, -1].square().sum(), inputs) for rows in (1, T))
+    assert all(torch.allclose(a, b) for a, b in zip(one, all_rows, strict=True))
+
+
 def test_hard_gradient_of_a_tie_goes_to_the_earliest_minimiser():
     phi = torch.tensor([5.0, 1.0, 1.0, 4.0], requires_grad=True)
     for m in (suffix_min(phi, soft=False)[0], range_min(phi, soft=False)[3, 0]):
