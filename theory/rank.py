@@ -64,6 +64,16 @@ def certificate(weights):
     return Impossible(tuple(w // divisor for w in weights), alive)
 
 
+def dependency(found, keys, offsets=None):
+    """Return the evidence of an Impossible as a JSON object: the keys and offsets that lambda touches, lambda, and its sum over offsets."""
+    keys, offsets = read_head(keys, offsets)
+    at = [s for s, w in enumerate(found.weights) if w]
+    proof = {"keys": [[str(x) for x in keys[s]] for s in at], "lambda": [str(found.weights[s]) for s in at]}
+    if offsets is None:
+        return proof
+    return proof | {"offsets": [str(offsets[s]) for s in at], "sum": str(sum(found.weights[s] * offsets[s] for s in at))}
+
+
 def refutes(found, keys, offsets=None):
     """Return whether an Impossible proves that this head does not realise its set: each of its conditions, in exact arithmetic."""
     keys, offsets = read_head(keys, offsets)

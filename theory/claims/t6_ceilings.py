@@ -4,6 +4,7 @@ import numpy as np
 
 from attnprobe.theory.claim import Case, Span, claim
 from attnprobe.theory.heads import degenerate, generic, moment_curve
+from attnprobe.theory.programs import greatest_margin
 from attnprobe.theory.rank import ceiling
 from attnprobe.theory.realise import realise
 
@@ -75,17 +76,3 @@ def linear_programs_agree(r):
                     margin = greatest_margin(keys, given, word)
                     holds = bool(table[word]) == (margin > 1e-6)
                     yield Case(holds, {"head": name, "keys": keys.tolist(), "word": word, "margin": margin, "circuits": bool(table[word])})
-
-
-def greatest_margin(keys, offsets, word):
-    """Return the largest m <= 1 such that some q, theta have q.k_s + o_s - theta >= m on alive keys, <= -m on dead ones, by HiGHS."""
-    from scipy.optimize import linprog
-
-    r, d = keys.shape
-    side = np.array([-1.0 if word >> s & 1 else 1.0 for s in range(r)])
-    shift = np.zeros(r) if offsets is None else np.asarray(offsets, float)
-    rows = np.column_stack([-side[:, None] * keys, side, np.ones(r)])
-    found = linprog([0] * (d + 1) + [-1], A_ub=rows, b_ub=side * shift, bounds=[(None, None)] * (d + 1) + [(None, 1)], method="highs")
-    if found.status != 0:
-        raise ArithmeticError(f"HiGHS: {found.message}")
-    return float(-found.fun)
