@@ -181,7 +181,7 @@ def test_a_model_equals_its_formula_in_a_loop():
     torch.testing.assert_close(run(model, p, tokens()), loop_model(p, tokens()))
 
 
-SPECS = ["softmax", "rope", "alibi", "alibi-fixed", "fox", "fpa", "fpa-hard", "fpa-sum", "fir", "fir+rope+fpa"]
+SPECS = [*axis_of(), "fir+rope+fpa"]
 
 
 @pytest.mark.parametrize("spec", SPECS)
