@@ -39,7 +39,22 @@ import sys; sys.path.insert(0, {str(tmp_path)!r})
 import attnprobe.probes; assert attnprobe.probes.__file__.startswith({str(tmp_path)!r})
 from attnprobe.cli.probe import app; app(prog_name='probe')
 """
-    arguments = ["run", "ladder", "--r", "4", "--seeds", "2", "--steps", "50", "--arm", "mine", "--workers", "1", "--store", str(tmp_path / "r")]
+    arguments = [
+        "run",
+        "ladder",
+        "--r",
+        "4",
+        "--seeds",
+        "2",
+        "--steps",
+        "50",
+        "--arm",
+        "mine",
+        "--workers",
+        "1",
+        "--store",
+        str(tmp_path / "r"),
+    ]
     environment = {**os.environ, "COLUMNS": "160"}
     done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr

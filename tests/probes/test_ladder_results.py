@@ -2,8 +2,8 @@
 
 import pytest
 
-from attnprobe.cli.report import build, contradictions
 from attnprobe.cli.inputs import arms
+from attnprobe.cli.report import build, contradictions
 from attnprobe.probes.run import Arm, default_workers, run_probe
 from attnprobe.probes.spec import parse
 from attnprobe.probes.store import Store
