@@ -65,13 +65,19 @@ def certificate(weights):
 
 
 def dependency(found, keys, offsets=None):
-    """Return the evidence of an Impossible as a JSON object: the keys and offsets that lambda touches, lambda, and its sum over offsets."""
+    """Return the evidence of an Impossible as a JSON object: the keys that lambda touches, lambda, the offsets, and its sum over these.
+
+    Without offsets the last weight is made positive, as lambda and -lambda serve unless key r is touched, whose weight is positive.
+    """
     keys, offsets = read_head(keys, offsets)
     at = [s for s, w in enumerate(found.weights) if w]
-    proof = {"keys": [[str(x) for x in keys[s]] for s in at], "lambda": [str(found.weights[s]) for s in at]}
+    weights = [found.weights[s] for s in at]
     if offsets is None:
-        return proof
-    return proof | {"offsets": [str(offsets[s]) for s in at], "sum": str(sum(found.weights[s] * offsets[s] for s in at))}
+        sign = 1 if weights[-1] > 0 else -1
+        return {"keys": [[str(x) for x in keys[s]] for s in at], "lambda": [str(sign * w) for w in weights], "offsets": None, "sum": "0"}
+    total = sum(w * offsets[s] for s, w in zip(at, weights, strict=True))
+    proof = {"keys": [[str(x) for x in keys[s]] for s in at], "lambda": [str(w) for w in weights]}
+    return proof | {"offsets": [str(offsets[s]) for s in at], "sum": str(total)}
 
 
 def refutes(found, keys, offsets=None):

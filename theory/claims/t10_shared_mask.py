@@ -3,7 +3,7 @@
 import numpy as np
 
 from attnprobe.theory.claim import Case, Span, claim
-from attnprobe.theory.heads import degenerate, generic, moment_curve
+from attnprobe.theory.heads import degenerate, generic, moment_curve, spread
 from attnprobe.theory.rank import dependency, impossible, refutes
 
 SHARED = "both heads add one mask, any function of the word; keys and offsets are fixed; head 1 wants A, head 2 its complement, both key r"
@@ -14,10 +14,10 @@ CHUNK = 1 << 14
 def a_shared_mask_halves_at_most(r):
     """Two heads of dimension d under one shared mask cannot realise every A and its complement unless 2d >= r-2.
 
-    With l_s = q.k_s + o_s + M_s - theta for head 1, l'_s likewise for head 2, A = {l > 0} and the complement {l' > 0}: the mask cancels in l
-    - l', which is positive on A and negative off it. These are logits of one head with keys (k_s, k'_s), offsets o_s - o'_s: on the first
-    r-1 keys, 2d <= r-3 leaves lambda != 0 with sum lambda = 0, sum lambda_s (k_s, k'_s) = 0, of sign sum lambda_s (o_s - o'_s) <= 0; for A
-    = {lambda > 0} + {r}, 0 < sum lambda_s (l_s - l'_s) <= 0.
+    With l_s = q.k_s + o_s + M_s - theta for head 1, l'_s likewise for head 2, A = {l > 0} and the complement {l' > 0}, the mask cancels
+    in l_s - l'_s, which is positive on A and negative off it. These are logits of one head with keys (k_s, k'_s), offsets o_s less o'_s:
+    on the first r-1 keys, 2d <= r-3 leaves lambda != 0 with sum lambda = 0, sum lambda_s (k_s, k'_s) = 0, and, by its sign, the sum of
+    lambda_s (o_s - o'_s) at most 0; but for A = {lambda > 0} + {r}, 0 < sum lambda_s (l_s - l'_s), which is that sum.
 
     Checked: the proof is for every pair; a case is one pair of integer heads, whose lambda is found and checked in exact arithmetic.
     """
@@ -50,6 +50,10 @@ def half_is_enough(r):
             logits, others, mask, alive = joined(words, size)
             bad = ~(separates(logits + mask, alive) & separates(others + mask, ~alive) & (mask <= 0).all(1))
             yield Case(not bad.any(), {"r": size, "word": int(words[np.argmax(bad)])}, len(words))
+        words = spread(size)
+        logits, others, mask, _ = joined(words, size)
+        contents = {"contents": [logits.tolist(), others.tolist()], "mask": mask.tolist()}
+        yield Case(True, size=0, evidence={"r": size, "words": words.tolist()} | contents)
 
 
 def joined(words, r):

@@ -7,7 +7,7 @@ from attnprobe.theory.claim import Case, Span, claim
 from attnprobe.theory.walks import motzkin_prefixes, walks
 
 
-@claim("T3-monotone", kind="exhaustive", source="this project", steps="-1, 0, 1", T=Span(8, 1, 10))
+@claim("T3-monotone", kind="exhaustive", source="this project", steps="-1, 0, 1", T=Span(8, 1, 10, deep=10))
 def bias_never_rises(T):
     """The bias of a key never rises: b_{t+1,s} <= b_{t,s}, so a dead key stays dead.
 
@@ -19,11 +19,12 @@ def bias_never_rises(T):
     for t in range(T):
         rises = (depth[:, t + 1, : t + 1] > depth[:, t, : t + 1]).any(1)
         yield Case(not rises.any(), {"walk": W[np.argmax(rises)].tolist(), "t": t}, len(W) * (t + 1))
+    yield Case(True, size=0, evidence={"sum of biases": int(depth.sum(dtype=np.int64))})
 
 
 @claim(
     "T3-stack", kind="exhaustive", source="this project", assumption="g = h = 0: fields and levels are the walk itself",
-    steps="-1, 0, 1", T=Span(8, 1, 10),
+    steps="-1, 0, 1", T=Span(8, 1, 10, deep=10),
 )  # fmt: skip
 def alive_levels_are_a_stack(T):
     """The levels of the alive keys do not fall with position: the alive set is a stack.
@@ -36,10 +37,11 @@ def alive_levels_are_a_stack(T):
     for t in range(T + 1):
         highest = np.maximum.accumulate(np.where(alive[:, t, : t + 1], W[:, : t + 1], -T), axis=1)
         falls = (alive[:, t, : t + 1] & (W[:, : t + 1] < highest)).any(1)
-        yield Case(not falls.any(), {"walk": W[np.argmax(falls)].tolist(), "t": t}, len(W))
+        keys = int(alive[:, t, : t + 1].sum())
+        yield Case(not falls.any(), {"walk": W[np.argmax(falls)].tolist(), "t": t}, len(W), {"t": t, "alive keys": keys})
 
 
-@claim("T3-no-suffix", kind="exhaustive", source="this project", steps="-1, 0, 1", T=Span(8, 1, 10))
+@claim("T3-no-suffix", kind="exhaustive", source="this project", steps="-1, 0, 1", T=Span(8, 1, 10, deep=10))
 def alive_sets_are_no_suffixes(T):
     """Alive sets need not be suffixes: of the (walk, t) pairs, 17203 of 52488 at T = 8.
 
@@ -55,4 +57,4 @@ def alive_sets_are_no_suffixes(T):
         rows = alive[:, t, : t + 1]
         listed = int((rows[:, :-1] & ~rows[:, 1:]).any(1).sum())
         counted = (3**t - sum(prefixes[a] * 2 ** (t - a) for a in range(t + 1))) * 3 ** (T - t)
-        yield Case(listed == counted, {"t": t, "listed": listed, "counted": counted}, len(W))
+        yield Case(listed == counted, {"t": t, "listed": listed, "counted": counted}, len(W), {"t": t, "listed": listed})

@@ -26,6 +26,8 @@ def every_death_vector(T):
         wrong = (alive != (t[:, None] < chunk[:, None, :])) & (t[:, None] >= t)
         bad = wrong.any((1, 2))
         yield Case(not bad.any(), {"deaths": chunk[np.argmax(bad)].tolist()}, len(chunk))
+    levels = [[1 - 2 * death for death in range(s + 1, T + 1)] for s in range(T)]
+    yield Case(True, size=0, evidence={"fields": (-2 * t).tolist(), "levels": levels})
 
 
 @claim("T4-nested", kind="exhaustive", source="this project", levels="0..r-1", fields="0..r-1", r=Span(4, 1, 4))
@@ -54,4 +56,4 @@ def few_sets_after_the_last_write(r):
         most = max(most, int(count.max()))
         bad = ~nested | (count > r + 1)
         yield Case(not bad.any(), {"phi": fields.tolist(), "psi": grid[np.argmax(bad)].tolist()}, len(grid))
-    yield Case(most == r + 1, {"r": r, "most": most}, evidence={"levels": list(range(r)), "sets": most})
+    yield Case(most == r + 1, {"r": r, "most": most}, evidence={"most": most})

@@ -41,8 +41,8 @@ def the_balanced_ladder_hides_the_dips(r):
     """Under token-level gates the balanced ladder has one offset vector for all words; an unbalanced one has 2^(r-1), 512 at r = 10.
 
     A token-level gate decays by an amount of the token: a_i at rung i, x at +1, y at -1. In the balanced ladder a block is one +1 and one
-    -1, whatever the word, so after key s there are the same tokens in every word, and the offsets are the same: T5 binds. Let no dip be two
-    idle tokens instead: x = y = 1 then tells all words apart.
+    -1, whatever the word, so after key s there are the same tokens in every word, and the offsets are the same: T5 binds. Let no dip be
+    two idle tokens instead: x = y = 1 then tells all words apart.
 
     Checked: every word's tokens after each key, counted, which fixes the offsets for every gate; and the unbalanced ladder's offsets.
     """

@@ -1,17 +1,17 @@
 """T7, bounded from below: how many dimensions, or bits, a gate needs that sees the dips, if keys and offsets are fixed."""
 
-from itertools import product
+from itertools import accumulate, product
 
 import numpy as np
 
 from attnprobe.theory.claim import Case, Span, claim
 from attnprobe.theory.exact import coordinates, null_vectors, read_head
-from attnprobe.theory.heads import degenerate, generic, moment_curve
+from attnprobe.theory.heads import degenerate, generic, moment_curve, shown, spread
 from attnprobe.theory.rank import Impossible, refutes
 
 GATE = "dip i lowers keys 1..i by a strength of its own; keys and other offsets are the same for all words; the last key is always alive"
 CHUNK = 1 << 14
-SHOWN = 7  # rungs up to which the certificate holds every query
+STRENGTH = 4  # of a dip in T7-one-strength: twice the 2 between the offsets of a pair
 
 
 def chain(strengths):
@@ -35,6 +35,11 @@ def under(offsets, strengths, dips):
     return [o - sum(D for D, dip in zip(strengths[s:], dips[s:], strict=True) if dip) for s, o in enumerate(offsets)]
 
 
+def word_against(weights, strengths):
+    """Return w of T7-chain's proof: dips where lambda < 0, and, where it is 0, where D_i (lambda_1 + ... + lambda_i) > 0."""
+    return [w < 0 or (w == 0 and D * part > 0) for D, w, part in zip(strengths, weights, accumulate(weights), strict=False)]
+
+
 def impossible_word(keys, offsets, strengths):
     """Return (dips, rank.Impossible) of a word that this head and gate do not realise; None if chain positions leave no dependency.
 
@@ -49,9 +54,8 @@ def impossible_word(keys, offsets, strengths):
         weights[p] = w
     for sign in (1, -1):
         signed = [sign * w for w in weights]
-        pull = [D * part for D, part in zip(strengths, np.cumsum(np.array(signed, object)), strict=False)]
-        dips = [w < 0 or (w == 0 and x > 0) for w, x in zip(signed, pull, strict=False)]
-        if sum(w * o for w, o in zip(signed, under(offsets, strengths, dips), strict=False)) <= 0:
+        dips = word_against(signed, strengths)
+        if sum(w * o for w, o in zip(signed, under(offsets, strengths, dips), strict=True)) <= 0:
             return dips, Impossible(tuple(signed), tuple(s for s, dip in enumerate([*dips, False], 1) if not dip))
     raise AssertionError("one of the two words is impossible")
 
@@ -62,25 +66,43 @@ def chains_bound_the_dimension(r):
 
     If d <= m-2, some lambda != 0 on the keys of the chain has sum lambda = 0 and sum lambda_s k_s = 0. Let c_i be the sum of lambda_1..
     lambda_i. A word w (w_i = 1: dip) moves sum lambda_s l_s to S(w) = sum lambda_s o_s - sum w_i D_i c_i. Take two words: w dips where
-    lambda < 0, and, lambda being 0, where D_i c_i > 0; w' dips where lambda > 0, and, lambda being 0, where D_i c_i < 0. If w is realised,
-    S(w) > 0; if w' is, S(w') < 0, by -lambda. But S(w') - S(w) = sum (w_i - w'_i) D_i c_i >= sum over the chain of |c_p| (sum of |D_i|
-    between p and the next, where c is constant - |D_p|) >= 0: so one of them is not realised. (After the last p, c = 0.)
+    lambda < 0, and, lambda being 0, where D_i c_i > 0; w' dips where lambda > 0, and, lambda being 0, where D_i c_i < 0. If w is
+    realised, S(w) > 0; if w' is, S(w') < 0, by -lambda. But S(w') - S(w) = sum (w_i - w'_i) D_i c_i >= sum over the chain of |c_p| (sum
+    of |D_i| between p and the next, where c is constant - |D_p|) >= 0: so one of them is not realised. (After the last p, c = 0.)
 
     Checked: the proof is for every head; a case is one head, generic or degenerate, under equal, random, growing and falling strengths of
-    both signs, and its word that is not realised, with lambda, in exact arithmetic.
+    both signs, and its word that is not realised, with lambda, in exact arithmetic. The certificate has two heads of each.
     """
     rng = np.random.default_rng(9)
     gates = [[1] * (r - 1), [2**i for i in range(r - 1)], [2 ** (r - 1 - i) for i in range(r - 1)]]
     gates += rng.integers(-4, 5, (4, r - 1)).tolist()
     for strengths in gates:
         for d in range(1, len(chain(strengths)) - 1):
-            for _, keys, offsets in [("", *moment_curve(r, d)), ("", *generic(rng, r, d)), *degenerate(rng, r, d)]:
+            for n, (_, keys, offsets) in enumerate([("", *moment_curve(r, d)), ("", *generic(rng, r, d)), *degenerate(rng, r, d)]):
                 rows, shift = read_head(keys, offsets)
                 found = impossible_word(rows, shift, strengths)
                 holds = found is not None and refutes(found[1], rows, under(shift, strengths, found[0]))
                 given = {"keys": [[str(x) for x in row] for row in rows], "offsets": [str(o) for o in shift], "strengths": strengths}
-                proof = given | {"lambda": [str(w) for w in found[1].weights], "dips": [int(x) for x in found[0]]} if found else None
+                proof = chain_proof(rows, shift, strengths, found[1].weights) if holds and n < 2 else None
                 yield Case(holds, given | {"d": d}, evidence=proof)
+
+
+def chain_proof(keys, offsets, strengths, weights):
+    """Return the evidence of a dependency on a chain, as {chain, keys, offsets, lambda, strengths, S}.
+
+    The keys with lambda != 0 are a chain too. Strengths are those from its first key to before its last; S is S(w), S(w') of the proof.
+    """
+    at = [p for p, w in enumerate(weights) if w]
+    words = [word_against([sign * w for w in weights], strengths) for sign in (1, -1)]
+    sides = [sum(w * o for w, o in zip(weights, under(offsets, strengths, dips), strict=True)) for dips in words]
+    return {
+        "chain": [p - at[0] for p in at],
+        "keys": [[str(x) for x in keys[p]] for p in at],
+        "offsets": [str(offsets[p]) for p in at],
+        "lambda": [str(weights[p]) for p in at],
+        "strengths": strengths[at[0] : at[-1]],
+        "S": [str(side) for side in sides],
+    }
 
 
 @claim("T7-bits", kind="exhaustive", source="this project", assumption=GATE, scopes="b=1, r-1=12 | b=2, r-1=8")
@@ -108,29 +130,44 @@ def one_strength_is_enough_for_half(r):
 
     No less does: with equal strengths every other position is a chain, so m = ceil((r-1)/2) (T7-chain). Enough: pair the keys, 2j-1 with
     2j, and give both e_j, the last pair (or the single key r-1) the zero key; offsets 2 on the first of a pair, 0 on the second, strength
-    4, so that key 2j-1 is 2 above key 2j if it is alive and 2 below it if it is dead. If one of a pair is alive, the threshold goes between
-    the two; else both go to the side where they belong, by q_j alone. Key r has the zero key and a large offset.
+    4, so that key 2j-1 is 2 above key 2j if it is alive and 2 below it if it is dead. If one of a pair is alive, the threshold goes
+    between the two; else both go to the side where they belong, by q_j alone. Key r has the zero key and a large offset.
 
-    Checked: every word of every size 3..r, with its query, in integers.
+    Checked: every word of every size 3..r, with its query, in integers; the certificate has 32 words of each size.
     """
     for size in range(3, r + 1):
-        d, pairs = size // 2 - 1, np.arange(size - 1) // 2
-        keys = np.eye(size, d, dtype=np.int64)[[*pairs, size - 1]] if d else np.zeros((size, 0), np.int64)
-        offsets = np.where(np.arange(size) % 2 == 0, 2, 0)
-        offsets[-1] = 16 * size
+        keys, offsets = paired_head(size)
         for first in range(0, 1 << (size - 1), CHUNK):
             words = np.arange(first, min(first + CHUNK, 1 << (size - 1)))
             dips = (words[:, None] >> np.arange(size - 1)) & 1
-            left = offsets - 4 * np.pad(np.cumsum(dips[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
-            shift = pair_shifts(left[:, :-1], dips)
-            queries = shift[:, :d] - shift[:, -1:]
-            logits = queries @ keys.T + left + shift[:, -1:]  # minus the threshold
+            queries, thresholds = paired_answers(dips, offsets)
+            logits = queries @ keys.T + lowered(offsets, dips) - thresholds[:, None]
             alive = np.pad(dips == 0, ((0, 0), (0, 1)), constant_values=True)
             bad = (np.where(alive, logits, -logits) <= 0).any(1)
             yield Case(not bad.any(), {"r": size, "word": int(words[np.argmax(bad)])}, len(words))
-        if size <= SHOWN:
-            given = {"keys": keys.tolist(), "offsets": offsets.tolist(), "strengths": [4] * (size - 1)}
-            yield Case(True, size=0, evidence=given | {"queries": queries.tolist(), "thresholds": (-shift[:, -1]).tolist()})
+        words = spread(size)
+        dips = (words[:, None] >> np.arange(size - 1)) & 1
+        evidence = shown(words, keys, offsets, [STRENGTH] * (size - 1), *paired_answers(dips, offsets))
+        yield Case(keys.shape[1] == size // 2 - 1, {"r": size, "d": keys.shape[1]}, 0, evidence)
+
+
+def paired_head(r):
+    """Return (keys, offsets): keys 2j-1, 2j are e_j, but 0 the last pair (or one) of r-1, and key r; offsets 2, 0, 2, 0, ..., large."""
+    keys = np.eye(r, r // 2 - 1, dtype=np.int64)[[*(np.arange(r - 1) // 2), r - 1]]
+    offsets = np.where(np.arange(r) % 2 == 0, 2, 0)
+    offsets[-1] = 4 * STRENGTH * r
+    return keys, offsets
+
+
+def lowered(offsets, dips):
+    """Return (N, r): offsets (r,) under the dips (N, r-1) of a word each."""
+    return offsets - STRENGTH * np.pad(np.cumsum(dips[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
+
+
+def paired_answers(dips, offsets):
+    """Return (queries (N, d), thresholds (N,)) with which the paired head realises the words of these dips (N, r-1)."""
+    shift = pair_shifts(lowered(offsets, dips)[:, :-1], dips)
+    return shift[:, : len(offsets) // 2 - 1] - shift[:, -1:], -shift[:, -1]
 
 
 def pair_shifts(left, dips):

@@ -1,5 +1,6 @@
 """T8: keys fixed as they are written need d p >= r-2 bits of query, if a key is alive by its distance from the oldest alive one."""
 
+from fractions import Fraction
 from itertools import product
 
 from attnprobe.theory.claim import Case, Span, claim
@@ -8,6 +9,7 @@ RULE = (
     "criterion R: for a fixed s, a key is alive iff its logit is at least the oldest alive key's less s; the last key is always alive; keys"
     " may depend on what is written before them, offsets are fixed, and the query takes at most 2^(d p) values (p bits a coordinate: ours)"
 )
+SHOWN = 6  # rungs up to which the certificate holds all keys
 
 
 @claim("T8-bound", kind="exhaustive", source="FPA paper", assumption=RULE, r=Span(10, 3, 12, deep=12))
@@ -27,6 +29,7 @@ def two_words_cannot_share_a_query(r):
             i = next((i for i, (x, y) in enumerate(zip(one, other, strict=True)) if x != y), None)
             fits = fits and i is not None and 0 < i < r - 1 and one[:i] == other[:i]
         yield Case(fits and len(one) == r - 1, {"word": list(one)}, a)
+    yield Case(True, size=0, evidence={"words": len(words)})
 
 
 @claim(
@@ -41,20 +44,21 @@ def as_many_bits_are_enough(r):
     - o_i) / (mid - 1/2) with T = o_j - s. So its logit is o_i + (T - o_i) q_c / (mid - 1/2), at least T iff q_c < mid, as o_i > T: iff it
     is alive.
 
-    Checked: every word of every size 3..r and every factorisation, in integers.
+    Checked: every word of every size 3..r and every factorisation, in Fractions; the certificate has all keys up to size 6.
     """
     for size in range(3, r + 1):
         for p in (p for p in range(1, size - 1) if (size - 2) % p == 0):
-            queries = set()
+            queries, total = set(), 0
             for word in product((0, 1), repeat=size - 1):
                 query = ask(word, p)
                 queries.add(query)
-                logits = [logit(i, word[:i], size, p, query) for i in range(size)]
-                reference = logits[word.index(0) if 0 in word else size - 1][0]  # of denominator 1: content 0
-                alive = [above >= (reference - 1) * below for above, below in logits]
+                logits = [3 * (i + 1) + content(key(i, word[:i], size, p), query) for i in range(size)]
+                total += sum(logits) if size <= SHOWN else 0
+                reference = logits[word.index(0) if 0 in word else size - 1]
+                alive = [logit >= reference - 1 for logit in logits]
                 yield Case(alive == [*(not dead for dead in word), True], {"r": size, "p": p, "word": list(word), "query": list(query)})
             count = {"r": size, "p": p, "queries": len(queries)}
-            yield Case(len(queries) == 2 ** (size - 2), count, 0, count)
+            yield Case(len(queries) == 2 ** (size - 2), count, 0, count | (written(size, p, total) if size <= SHOWN else {}))
 
 
 def ask(word, p):
@@ -64,14 +68,22 @@ def ask(word, p):
     return tuple(1 + int("".join(map(str, bits[c : c + p])), 2) for c in range(0, len(bits), p))
 
 
-def logit(i, prefix, r, p, query):
-    """Return (numerator, denominator > 0) of key i's logit, i from 0; the key is made from the rungs before it alone."""
-    offset = 3 * (i + 1)
+def key(i, prefix, r, p):
+    """Return key i, from 0, as (coordinate, number there), or None for the zero key; it is made from the rungs before it alone."""
     if i == r - 1 or 0 not in prefix:
-        return offset, 1
+        return None
     j = prefix.index(0)
     c, at = divmod(i - j - 1, p)
-    known = prefix[j + 1 + c * p :]
-    middle = 1 + int("".join(map(str, [*known, 1, *[0] * (p - 1 - at)])), 2)
-    threshold = 3 * (j + 1) - 1
-    return offset * (2 * middle - 1) + 2 * (threshold - offset) * query[c], 2 * middle - 1
+    middle = 1 + int("".join(map(str, [*prefix[j + 1 + c * p :], 1, *[0] * (p - 1 - at)])), 2)
+    return c, Fraction(2 * (3 * (j + 1) - 1 - 3 * (i + 1)), 2 * middle - 1)
+
+
+def content(key, query):
+    """Return q . k of a key as `key` gives it."""
+    return 0 if key is None else key[1] * query[key[0]]
+
+
+def written(r, p, total):
+    """Return the evidence of the keys after every prefix, and of the sum of all logits of all words."""
+    keys = [[key(i, prefix, r, p) for prefix in product((0, 1), repeat=i)] for i in range(r - 1)]
+    return {"keys": [[entry and [entry[0], str(entry[1])] for entry in row] for row in keys], "sum": str(total)}
