@@ -84,7 +84,15 @@ def columns_for(report, console):
 
 def full_columns(report):
     """The columns where there is room."""
-    return [name for name in COLUMNS if name != "needs" and present(report, name)]
+    return [name for name in all_columns(report) if name != "needs" and present(report, name)]
+
+
+def all_columns(report):
+    """COLUMNS with the scores that the task shows, each as the median over seeds, after its metric."""
+    before = list(COLUMNS).index("worst") + 1
+    scores = {f"score {name}": (name, lambda row, name=name: number(row["scores"][name]), "right") for name in report["arms"][0]["scores"]}
+    items = list(COLUMNS.items())
+    return dict([*items[:before], *scores.items(), *items[before:]])
 
 
 def present(report, name):
@@ -95,9 +103,9 @@ def present(report, name):
 def table_of(report, names):
     """The table with the named columns."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    metric = report["arms"][0]["metric"]["name"]
+    metric, columns = report["arms"][0]["metric"]["name"], all_columns(report)
     for name in names:
-        heading, _, justify = COLUMNS[name]
+        heading, _, justify = columns[name]
         heading = f"{metric} median" if name == "median" else heading
         # the arm and the theorem may wrap; numbers never
         table.add_column(heading, justify=justify, no_wrap=name not in ("theory", "arm", "realised"), overflow="fold")
@@ -107,7 +115,7 @@ def table_of(report, names):
             table.add_section()
             control = True
         style = "dim" if row["control"] else ("bold" if row["arm"] == report["reference"] else "")
-        table.add_row(*(COLUMNS[name][1](row) for name in names), style=style)
+        table.add_row(*(columns[name][1](row) for name in names), style=style)
     return table
 
 
@@ -124,13 +132,14 @@ def title(report):
 
 def footer(report, console):
     """The lines under the table: what is counted, how it is compared, on which seeds; warnings last."""
-    metric, config = report["arms"][0]["metric"], report["config"]
-    sign = "<=" if metric["better"] == "low" else ">="
+    config = report["config"]
     step, evaluated = config["recipe"]["steps"], config["evaluated"]
-    yield f"solved: {metric['name']} {sign} {metric['threshold']} at step {step}, {evaluated} evaluation; 95 %: Clopper-Pearson"
+    yield f"solved: {config['rule']} at step {step}, {evaluated} evaluation; 95 %: Clopper-Pearson"
     if any(row["realised"] is not None for row in report["arms"]):
         yield "sets: realised by the best seed / realisable with its keys and offsets, by theory / ceiling of any such head"
         yield "solved is about the mean over sets: a solved arm may stay below 'all sets'"
+    if report["arms"][0]["scores"]:
+        yield f"{', '.join(report['arms'][0]['scores'])}: the median over seeds"
     if report["family"]:
         pairs = f"{report['reference']} solves more, paired by seed"
         yield f"p: one-sided exact sign test, {pairs}; Holm over {len(report['family'])} arms; controls carry none"
@@ -200,16 +209,17 @@ def csv_text(report):
 
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(FLAT)
+    flat = FLAT | {name: lambda row, name=name: row["scores"][name] for name in report["arms"][0]["scores"]}
+    writer.writerow(flat)
     for row in report["arms"]:
-        writer.writerow(["" if (value := cell(row)) is None else value for cell in FLAT.values()])
+        writer.writerow(["" if (value := cell(row)) is None else value for cell in flat.values()])
     return out.getvalue()
 
 
 def markdown_text(report):
     """The table as GitHub markdown, every column."""
-    names = full_columns(report)
-    lines = ["| " + " | ".join(COLUMNS[name][0] for name in names) + " |"]
-    lines.append("|" + "|".join("---:" if COLUMNS[name][2] == "right" else "---" for name in names) + "|")
-    lines += ["| " + " | ".join(COLUMNS[name][1](row) for name in names) + " |" for row in report["arms"]]
+    names, columns = full_columns(report), all_columns(report)
+    lines = ["| " + " | ".join(columns[name][0] for name in names) + " |"]
+    lines.append("|" + "|".join("---:" if columns[name][2] == "right" else "---" for name in names) + "|")
+    lines += ["| " + " | ".join(columns[name][1](row) for name in names) + " |" for row in report["arms"]]
     return "\n".join(lines) + "\n"

@@ -19,18 +19,27 @@ class Verdict:
 
 
 def verdict(task, arm):
-    """The Verdict on an arm of a task: about realising ALL alive sets, not about a seed's mean divergence."""
+    """The Verdict on an arm of a task."""
+    return RULES.get(task.name, no_theorem)(task, arm)
+
+
+def no_theorem(task, arm):
+    """Nothing is proved of this arm on this task."""
+    return Verdict("none", None, "no theorem", None)
+
+
+def ladder(task, arm):
+    """About realising ALL alive sets, not about a seed's mean divergence."""
     mixer = arm.spec.layers[0]
     blind = mixer.bias.name in ORDER_BLIND
-    plain_ladder = task.name == "ladder" and len(arm.spec.layers) == 1 and mixer.key_filter.name == "none" and mixer.routing.name == "full"
-    if not plain_ladder:
-        return Verdict("none", None, "no theorem", None)
+    if len(arm.spec.layers) > 1 or mixer.key_filter.name != "none" or mixer.routing.name != "full":
+        return no_theorem(task, arm)
     if task.slot != "balanced":
-        return Verdict("none", "T7", "no theorem (T7)", None) if blind else Verdict("none", None, "no theorem", None)
+        return Verdict("none", "T7", "no theorem (T7)", None) if blind else no_theorem(task, arm)
     if mixer.bias.name in PATH:
         return Verdict("can", "T1", "can (T1)", exhaustive(task, 2 ** (task.r - 1)))
     if mixer.bias.name != "none" and not blind:
-        return Verdict("none", None, "no theorem", None)
+        return no_theorem(task, arm)
     needed = bound(task.r, blind)
     if arm.head_dim >= needed:
         return Verdict("can", "T5", "can (T5)", exhaustive(task, 2 ** (task.r - 1)))
@@ -40,3 +49,6 @@ def verdict(task, arm):
 def exhaustive(task, sets):
     """A ceiling is stated where all sets were counted."""
     return sets if task.sets else None
+
+
+RULES = {"ladder": ladder}

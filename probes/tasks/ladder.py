@@ -55,6 +55,10 @@ class Ladder(Task):
             )
 
     @property
+    def rule(self):
+        return f"kl <= {self.threshold}"
+
+    @property
     def exhaustive(self):
         """Whether every word is evaluated."""
         return self.evaluate == "exhaustive" or (self.evaluate == "auto" and self.r <= EXHAUSTIVE)

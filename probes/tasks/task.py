@@ -12,7 +12,7 @@ class Task(ABC):
     passes an evaluation leaves the stack; heads: results keep each seed's keys and offsets of the last row;
     num_heads, layers: of the model; test_size: examples of the final evaluation; head_dim: the default; control_dim: a head
     dimension that suffices, for the control that failure is not optimisation, or None; sets: how many sets the score
-    `realised` is a share of, or None where it was not counted exhaustively; metric: the name in `score` that decides, with
+    `realised` is a share of, or None where it was not counted exhaustively; shown: names in `score` that a table shows too; metric: the name in `score` that decides, with
     better "low" | "high" and threshold.
     """
 
@@ -25,6 +25,12 @@ class Task(ABC):
     head_dim = 4
     control_dim = None
     sets = None
+    shown = ()
+
+    @property
+    @abstractmethod
+    def rule(self):
+        """When a seed is solved, in words, for the footer of a table."""
 
     @abstractmethod
     def sample(self, rng, n):
