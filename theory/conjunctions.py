@@ -49,7 +49,7 @@ def idempotent(table):
 
 
 def commutative_count(n):
-    """Return the number of commutative tables, as many as alternating sign matrices of n-1 rows: 1, 1, 2, 7, 42, 429, 7436 (OEIS A005130)."""
+    """Return the number of commutative tables, that of alternating sign matrices of n-1 rows, 1, 1, 2, 7, 42, 429 (OEIS A005130)."""
     return prod(factorial(3 * k + 1) for k in range(n - 1)) // prod(factorial(n - 1 + k) for k in range(n - 1))
 
 
