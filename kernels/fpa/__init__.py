@@ -1,6 +1,6 @@
-"""FPA's path bias and its range minimum."""
+"""FPA's path bias, its sum ablation, and the suffix minimum behind its last row."""
 
 from attnprobe.kernels.fpa.reference import path_bias, path_sum_bias
-from attnprobe.kernels.fpa.tables import range_min, suffix_min
+from attnprobe.kernels.fpa.suffix import suffix_min
 
-__all__ = ["path_bias", "path_sum_bias", "range_min", "suffix_min"]
+__all__ = ["path_bias", "path_sum_bias", "suffix_min"]

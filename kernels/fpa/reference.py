@@ -2,7 +2,8 @@
 
 import torch
 
-from attnprobe.kernels.fpa.tables import range_min, suffix_min
+from attnprobe.kernels.fpa.suffix import suffix_min
+from attnprobe.kernels.fpa.tables import Min, PathBias, Softmin
 
 
 def path_bias(phi, psi, beta, rows, soft=True):
@@ -12,8 +13,9 @@ def path_bias(phi, psi, beta, rows, soft=True):
     Entries at s >= t are 0. The gradient of the minimum goes to phi_u with softmin weights (temperature 1) when
     `soft`, else to the earliest minimiser alone; the outer min passes a gradient iff min phi < psi strictly.
     """
-    m = suffix_min(phi, soft)[..., None, :] if rows == 1 else range_min(phi, soft)[..., -rows:, :]  # (..., rows, S)
-    return -beta * (psi[..., None, :] - m).relu()  # (..., rows, S)
+    if rows == 1:
+        return -beta * (psi - suffix_min(phi, soft)).relu()[..., None, :]  # (..., 1, S)
+    return PathBias.apply(phi, psi, beta, Softmin if soft else Min)[..., -rows:, :]  # (..., rows, S)
 
 
 def path_sum_bias(phi, psi, beta, rows):

@@ -1,67 +1,44 @@
-"""Range minima of a field with a soft gradient, from dyadic tables: every (s, t] is one left and one right part.
+"""FPA's bias with a soft gradient, from dyadic tables: every range (s, t] is one left and one right part.
 
 With l the highest set bit of s xor t (s < t), the range (s, t] is (s, end of s's 2^l block] and [start of t's 2^l
 block, t], disjoint and adjacent. So suffixes of left blocks and prefixes of right blocks, doubled from level to
-level, give every range by one combination, and because the union is disjoint the same tables serve log-sum-exp.
-The gradient of a range is shared between its two parts, then down the doubling; every factor lies in [0, 1], so
-no field range overflows.
+level, give every range by one combination, and because the union is disjoint the same tables serve the minimum and
+log-sum-exp. The gradient of a range is shared between its two parts, then down the doubling; every factor lies in
+[0, 1], so no field range overflows.
 """
 
 import torch
 
 INF = float("inf")
-
-
-def range_min(phi, soft=True):
-    """m_ts = min_{s<u<=t} phi_u for every pair, +inf where s >= t.
-
-    Shapes: phi (..., T) -> (..., T, T), queries t then keys s. Backward: dm_ts/dphi_u = e^{-phi_u} /
-    sum_{s<v<=t} e^{-phi_v} when `soft` (softmin, temperature 1), else 1 at the earliest minimiser.
-    """
-    return RangeMin.apply(phi, SOFTMIN if soft else MIN)
-
-
-def suffix_min(phi, soft=True):
-    """m_s = min_{s<u<T} phi_u, +inf at s = T-1: the last row of `range_min`, in O(T).
-
-    Shapes: phi (..., T) -> (..., T). Gradient as in `range_min`.
-    """
-    return (SoftSuffixMin if soft else HardSuffixMin).apply(phi)
+EMPTY = -1e30  # log-sum-exp of nothing; finite, so that two empty parts differ by 0 and not by nan
 
 
 class Softmin:
-    """-log(e^{-a} + e^{-b}), and the share of its gradient that goes to a."""
+    """Heights -phi combine by log-sum-exp; a part's share of the gradient is its share of e^{-phi}."""
+
+    combine = staticmethod(torch.logaddexp)
 
     @staticmethod
-    def combine(a, b):
-        low = torch.minimum(a, b)
-        return torch.where(low == INF, low, low - torch.exp(-(a - b).abs()).log1p())
-
-    @staticmethod
-    def share(a, b):
-        # inf - inf, both parts empty, is nan: an empty range takes no gradient
-        return torch.sigmoid(b - a).nan_to_num(0.0)
+    def share(early, late):
+        """The early part's share, in [0, 1]."""
+        return (early - late).sigmoid_()
 
 
 class Min:
-    """min(a, b), and the share of its gradient that goes to the earlier part a: all of it on ties."""
+    """Heights -phi combine by maximum; the gradient goes to the higher part, the earlier one on ties."""
+
+    combine = staticmethod(torch.maximum)
 
     @staticmethod
-    def combine(a, b):
-        return torch.minimum(a, b)
-
-    @staticmethod
-    def share(a, b):
-        return (a <= b).to(a.dtype)
+    def share(early, late):
+        """1 where the early part has the minimum, else 0."""
+        return (early >= late).to(early.dtype)
 
 
-SOFTMIN, MIN = Softmin(), Min()
-
-
-def padded(phi):
-    """phi (..., T) with +inf appended up to the next power of two P: (..., P)."""
-    T = phi.shape[-1]
-    return torch.nn.functional.pad(phi, (0, (1 << (T - 1).bit_length()) - T), value=INF)
+def padded(x, value):
+    """x (..., T) with `value` appended up to the next power of two P: (..., P)."""
+    T = x.shape[-1]
+    return torch.nn.functional.pad(x, (0, (1 << (T - 1).bit_length()) - T), value=value)
 
 
 def halves(x, l):
@@ -71,119 +48,79 @@ def halves(x, l):
 
 
 def sibling_pairs(x, l):
-    """(..., P, P) as the pairs (t in a right block, s in its left sibling): a view (..., 2^l, 2^l, P / 2^{l+1})."""
+    """(..., P, P) as the pairs (t in a right block, s in its left sibling): a view (..., P / 2^{l+1}, 2^l, 2^l)."""
     h = 1 << l
-    return x.unflatten(-1, (-1, 2, h)).unflatten(-4, (-1, 2, h))[..., :, 1, :, :, 0, :].diagonal(dim1=-4, dim2=-2)
+    blocks = x.unflatten(-1, (-1, 2, h)).unflatten(-4, (-1, 2, h))
+    return blocks[..., :, 1, :, :, 0, :].diagonal(dim1=-4, dim2=-2).movedim(-1, -3)
 
 
-def levels(phi, op):
+def tables(x, combine, empty):
     """For each level l the tables of blocks of size 2^l: prefix [start, p] and suffix (p, end], both (..., P)."""
-    prefix, suffix = phi, torch.full_like(phi, INF)
-    for l in range((phi.shape[-1] - 1).bit_length()):
-        yield l, prefix, suffix
-        (left, right), (left_suffix, right_suffix) = halves(prefix, l), halves(suffix, l)
-        prefix = torch.stack([left, op.combine(left[..., -1:], right)], -2).flatten(-3)
-        suffix = torch.stack([op.combine(left_suffix, right[..., -1:]), right_suffix], -2).flatten(-3)
+    prefix, suffix = x, torch.full_like(x, empty)
+    found = [(prefix, suffix)]
+    for l in range((x.shape[-1] - 1).bit_length() - 1):
+        (left, right), (left_suffix, _) = halves(prefix, l), halves(suffix, l)
+        prefix, suffix = prefix.clone(), suffix.clone()
+        combine(left[..., -1:], right, out=halves(prefix, l)[1])
+        combine(left_suffix, right[..., -1:], out=halves(suffix, l)[0])
+        found.append((prefix, suffix))
+    return found if x.shape[-1] > 1 else []
 
 
-class RangeMin(torch.autograd.Function):
-    """See `range_min`."""
+class PathBias(torch.autograd.Function):
+    """b_ts = beta min(0, min_{s<u<=t} phi_u - psi_s) for every pair s < t, 0 elsewhere; see `reference.path_bias`.
 
-    @staticmethod
-    def forward(ctx, phi, op):
-        ctx.op, ctx.T = op, phi.shape[-1]
-        phi = padded(phi)
-        ctx.save_for_backward(phi)
-        P = phi.shape[-1]
-        m = phi.new_full((*phi.shape, P), INF)
-        for l, prefix, suffix in levels(phi, MIN):
-            right, left = halves(prefix, l)[1].mT, halves(suffix, l)[0].mT  # (..., 2^l, P / 2^{l+1})
-            torch.minimum(right[..., :, None, :], left[..., None, :, :], out=sibling_pairs(m, l))
-        return m[..., : ctx.T, : ctx.T]
-
-    @staticmethod
-    def backward(ctx, grad):
-        (phi,), op, T = ctx.saved_tensors, ctx.op, ctx.T
-        P = phi.shape[-1]
-        grad = torch.nn.functional.pad(grad, (0, P - T, 0, P - T))
-        d_prefix, d_suffix = torch.zeros_like(phi), torch.zeros_like(phi)
-        for l, prefix, suffix in reversed(list(levels(phi, op))):
-            left, right = halves(prefix, l)
-            left_suffix, _ = halves(suffix, l)
-            (d_left, d_right), (d_left_suffix, d_right_suffix) = halves(d_prefix, l), halves(d_suffix, l)
-            to_left = op.share(left[..., -1:], right)  # of the next level's prefixes of right blocks
-            to_suffix = op.share(left_suffix, right[..., -1:])  # of the next level's suffixes of left blocks
-            pairs = sibling_pairs(grad, l)
-            to_key = op.share(left_suffix.mT[..., None, :, :], right.mT[..., :, None, :])  # (..., t, s, block)
-            d_left_total = (d_right * to_left).sum(-1)
-            d_right_total = (d_left_suffix * (1 - to_suffix)).sum(-1)
-            d_right = d_right * (1 - to_left) + (pairs * (1 - to_key)).sum(-2).mT
-            d_left_suffix = d_left_suffix * to_suffix + (pairs * to_key).sum(-3).mT
-            d_prefix = torch.stack([add_last(d_left, d_left_total), add_last(d_right, d_right_total)], -2).flatten(-3)
-            d_suffix = torch.stack([d_left_suffix, d_right_suffix], -2).flatten(-3)
-        return d_prefix[..., :T], None
-
-
-def add_last(x, total):
-    """x (..., h) with total (...) added to its last entry."""
-    return torch.cat([x[..., :-1], x[..., -1:] + total[..., None]], -1)
-
-
-def later(x):
-    """x_u for u = 1..T-1, reversed: (..., T) -> (..., T-1), so that a scan runs from the last position back."""
-    return x[..., 1:].flip(-1)
-
-
-class HardSuffixMin(torch.autograd.Function):
-    """See `suffix_min`; the gradient goes to the earliest minimiser."""
-
-    @staticmethod
-    def forward(ctx, phi):
-        m, index = later(phi).cummin(-1)  # on ties cummin keeps the latest in scan order: the earliest u
-        ctx.T = phi.shape[-1]
-        ctx.save_for_backward(index)
-        return torch.nn.functional.pad(m.flip(-1), (0, 1), value=INF)
-
-    @staticmethod
-    def backward(ctx, grad):
-        (index,) = ctx.saved_tensors
-        d = grad[..., :-1].flip(-1)
-        return torch.nn.functional.pad(torch.zeros_like(d).scatter_add(-1, index, d).flip(-1), (1, 0))
-
-
-class SoftSuffixMin(torch.autograd.Function):
-    """See `suffix_min`. Both passes of the backward are scans y_u = a_u y_{u-1} + b_u with a in [0, 1].
-
-    With m_s the hard minimum: Z_s = sum_{u>s} e^{m_s - phi_u} obeys Z_s = e^{m_s - m_{s+1}} Z_{s+1} + e^{m_s - phi_{s+1}}, and
-    dphi_u = e^{m_{u-1} - phi_u} D_u with D_u = sum_{s<u} (g_s / Z_s) e^{m_s - m_{u-1}} = e^{m_{u-2} - m_{u-1}} D_{u-1} + g_{u-1} / Z_{u-1}.
+    Shapes: phi, psi (..., T); beta (..., 1, 1), broadcastable -> (..., T, T). op: Softmin or Min, of the gradient.
     """
 
     @staticmethod
-    def forward(ctx, phi):
-        m = later(phi).cummin(-1).values.flip(-1)  # (..., T-1)
-        ctx.save_for_backward(phi, m)
-        return torch.nn.functional.pad(m, (0, 1), value=INF)
+    def forward(ctx, phi, psi, beta, op):
+        T, scale = phi.shape[-1], beta[..., 0]
+        field, level = padded(phi, INF), padded(psi, 0.0)
+        P = field.shape[-1]
+        b = phi.new_zeros(*phi.shape[:-1], P, P)
+        # min(0, min(prefix, suffix) - psi) = min(prefix - psi, min(0, suffix - psi)), and beta > 0 commutes with both
+        for l, (prefix, suffix) in enumerate(tables(field, torch.minimum, INF)):
+            right = halves(prefix * scale, l)[1][..., :, None]
+            left, cap = (halves(x * scale, l)[0][..., None, :] for x in (level, (suffix - level).clamp_(max=0)))
+            pairs = sibling_pairs(b, l)
+            torch.sub(right, left, out=pairs)
+            torch.minimum(pairs, cap, out=pairs)
+        b = b[..., :T, :T]
+        ctx.op = op
+        ctx.save_for_backward(phi, beta, b)
+        return b
 
     @staticmethod
     def backward(ctx, grad):
-        phi, m = ctx.saved_tensors
-        rest = (m - phi[..., 1:]).exp()  # (..., T-1): e^{m_{u-1} - phi_u}
-        decay = (m[..., :-1] - m[..., 1:]).exp()  # (..., T-2): e^{m_s - m_{s+1}}
-        Z = decayed_cumsum(decay.flip(-1), rest.flip(-1)).flip(-1)
-        D = decayed_cumsum(decay, grad[..., :-1] / Z)
-        return torch.nn.functional.pad(rest * D, (1, 0))
+        phi, beta, b = ctx.saved_tensors
+        live = torch.ops.aten.hardtanh_backward(grad, b, -INF, 0.0)  # grad where b < 0, in one pass
+        d_beta = torch.linalg.vecdot(grad.flatten(-2), b.flatten(-2))[..., None, None] / beta
+        d_psi = -live.sum(-2) * beta[..., 0]
+        d_phi = share_out(-phi, live, ctx.op) * beta[..., 0]
+        return d_phi, d_psi, d_beta.sum_to_size(beta.shape), None
 
 
-def decayed_cumsum(a, b):
-    """y_0 = b_0, y_u = a_{u-1} y_{u-1} + b_u, by doubling: O(log U) operators.
-
-    Shapes: a (..., U-1), b (..., U) -> (..., U).
-    """
-    step = 1
-    U = b.shape[-1]
-    while step < U:
-        # a[i] holds the product that carries y_i to y_{i+step}
-        b = torch.cat([b[..., :step], torch.addcmul(b[..., step:], a, b[..., :-step])], -1)
-        a = a[..., step:] * a[..., :-step]
-        step *= 2
-    return b
+def share_out(heights, mass, op):
+    """Give the mass of each range (s, t] to the positions u in it, by their shares: (..., T), (..., T, T) -> (..., T)."""
+    T = heights.shape[-1]
+    heights = padded(heights, EMPTY)
+    P = heights.shape[-1]
+    mass = torch.nn.functional.pad(mass, (0, P - T, 0, P - T)) if P > T else mass
+    d_prefix, d_suffix = torch.zeros_like(heights), torch.zeros_like(heights)  # what the cells of a level hold
+    levels = tables(heights, op.combine, EMPTY)
+    for l in reversed(range(len(levels))):
+        (left, right), (left_suffix, _) = (halves(table, l) for table in levels[l])
+        (d_left, d_right), (d_left_suffix, _) = halves(d_prefix, l), halves(d_suffix, l)
+        if l < len(levels) - 1:  # a cell of the level above is a cell of this level and the total of its sibling block
+            to_left = d_right * op.share(left[..., -1:], right)
+            to_right = d_left_suffix * (1 - op.share(left_suffix, right[..., -1:]))
+            d_right -= to_left
+            d_left_suffix -= to_right
+            d_left[..., -1] += to_left.sum(-1)
+            d_right[..., -1] += to_right.sum(-1)
+        pairs = sibling_pairs(mass, l)
+        early = op.share(left_suffix[..., None, :], right[..., :, None]).mul_(pairs)
+        d_right += pairs.sum(-1) - early.sum(-1)
+        d_left_suffix += early.sum(-2)
+    return d_prefix[..., :T]
