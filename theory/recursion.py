@@ -45,7 +45,7 @@ def reached(n, w, layers):
 
 
 def shares(routing, n, w, layers, causal):
-    """Return, layer by layer, the share of the pairs (token, source) seen, as computed without a draw; None for sa+swa: we know no recursion.
+    """Return, layer by layer, the computed share of the pairs (token, source) seen; None for sa+swa, for which we know no recursion.
 
     swa is exact, sa to first order, and causal sa as `causal_reach` says; pairs are all n^2, or the j <= i if causal; the order is a ring.
     """

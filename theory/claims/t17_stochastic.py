@@ -18,7 +18,7 @@ MOST_SOURCES = 1 << 14  # up to here all tokens are sources
 SAMPLE = 128
 
 
-@claim("T17-union", kind="exhaustive", source="SA paper", assumption=RING, rings="1..n", n=Span(10, 2, 14))
+@claim("T17-union", kind="exhaustive", source="SA paper", assumption=RING, rings="1..n", n=Span(10, 6, 14))
 def the_union_of_windows(n):
     """The windows around a uniform M-subset of a ring cover n (1 - C(n-w, M) / C(n, M)) slots on average.
 
