@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from attnprobe.cli import simulate
 from attnprobe.cli.shell import EXIT_CONTRADICTION, Group, command
 from attnprobe.theory import claim
 
@@ -31,6 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(simulate.app, name="simulate", short_help="Draw what windows over shuffled orders reach.")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")]
 
 
