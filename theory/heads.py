@@ -43,15 +43,12 @@ def spread(r, count=32):
     return np.array(sorted({i * last // (count - 1) for i in range(count)}))
 
 
-def shown(words, keys, offsets, strengths, queries, thresholds):
+def shown(words, keys, offsets, queries, thresholds):
     """Return the evidence that a head realises these words: numbers as integers, and the sum over words and keys s of s (l_s - theta).
 
-    words: (N,) integers, bit i-1 set iff rung i dips. keys (r, D), offsets (r,), strengths (r-1,): dip i lowers keys 1..i by strength i.
-    queries (N, D), thresholds (N,).
+    words: (N,) integers, bit i-1 set iff key i is to be dead. keys (r, D); offsets (N, r), a word's own; queries (N, D); thresholds (N,).
     """
-    keys, offsets, strengths, queries, thresholds = (np.asarray(x, np.int64) for x in (keys, offsets, strengths, queries, thresholds))
-    dips = (np.asarray(words)[:, None] >> np.arange(len(strengths))) & 1
-    lowered = np.pad(np.cumsum((dips * strengths)[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
-    total = int(((queries @ keys.T + offsets - lowered - thresholds[:, None]) @ np.arange(1, len(keys) + 1)).sum())
-    given = {"words": words, "keys": keys, "offsets": offsets, "strengths": strengths, "queries": queries, "thresholds": thresholds}
+    keys, offsets, queries, thresholds = (np.asarray(x, np.int64) for x in (keys, offsets, queries, thresholds))
+    total = int(((queries @ keys.T + offsets - thresholds[:, None]) @ np.arange(1, len(keys) + 1)).sum())
+    given = {"words": words, "keys": keys, "offsets": offsets, "queries": queries, "thresholds": thresholds}
     return {name: np.asarray(value).tolist() for name, value in given.items()} | {"sum": total}

@@ -3,7 +3,7 @@
 import numpy as np
 
 from attnprobe.theory.claim import Case, Span, claim
-from attnprobe.theory.heads import degenerate, generic, moment_curve, spread
+from attnprobe.theory.heads import degenerate, generic, moment_curve, shown, spread
 from attnprobe.theory.rank import dependency, impossible, refutes
 
 SHARED = "both heads add one mask, any function of the word; keys and offsets are fixed; head 1 wants A, head 2 its complement, both key r"
@@ -42,7 +42,7 @@ def half_is_enough(r):
     theta - theta' = -x_{r-1} (or -1) and contents a_s - a'_s = theta - theta' + x_s, so that theta - a_s < theta' - a'_s iff s is in A.
     Half way between the two lies M_s: key s is above the threshold of just one head, that which wants it. theta' = -40 keeps M <= 0.
 
-    Checked: every A at every size 4..r, in integers (logits and mask doubled).
+    Checked: every A at every size 4..r, in integers (logits and mask doubled). The certificate has both heads on 32 words of each size.
     """
     for size in range(4, r + 1):
         for first in range(0, 1 << (size - 1), CHUNK):
@@ -51,20 +51,33 @@ def half_is_enough(r):
             bad = ~(separates(logits + mask, alive) & separates(others + mask, ~alive) & (mask <= 0).all(1))
             yield Case(not bad.any(), {"r": size, "word": int(words[np.argmax(bad)])}, len(words))
         words = spread(size)
-        logits, others, mask, _ = joined(words, size)
-        contents = {"contents": [logits.tolist(), others.tolist()], "mask": mask.tolist()}
-        yield Case(True, size=0, evidence={"r": size, "words": words.tolist()} | contents)
+        for evidence in both(words, size):
+            yield Case(True, size=0, evidence=evidence)
+
+
+def both(words, r):
+    """Return the evidence of each head: unit keys, the mask as a word's own offsets, all doubled."""
+    logits, others, mask, alive = joined(words, r)
+    d, mask = (r - 1) // 2, np.pad(mask, ((0, 0), (0, 1)))
+    first, second = np.eye(r, d, dtype=int), np.roll(np.eye(r, d, dtype=int), d, axis=0)
+    lows = 2 * gaps(alive, r)[:, 0] - 80
+    one = shown(words, first, mask, logits[:, :d], lows)
+    return one, shown((1 << (r - 1)) - 1 - words, second, mask, others[:, d : 2 * d], np.full(len(words), -80))
 
 
 def joined(words, r):
     """Return (contents of head 1, of head 2, mask, alive in head 1), doubled integers (N, r-1); key r, in both sets, has 0 and 0."""
     d = (r - 1) // 2
     alive = ((words[:, None] >> np.arange(r - 1)) & 1) == 0
-    x = np.where(alive, 1, -1)
-    gap = -x[:, -1:] if r % 2 == 0 else np.full((len(x), 1), -1)
+    x, gap = np.where(alive, 1, -1), gaps(alive, r)
     one, two = np.zeros_like(x), np.zeros_like(x)
     one[:, :d], two[:, d : 2 * d] = (gap + x)[:, :d], -(gap + x)[:, d : 2 * d]
     return 2 * one, 2 * two, (gap - 40 - one) + (-40 - two), alive
+
+
+def gaps(alive, r):
+    """Return (N, 1): theta - theta' for the sets `alive` (N, r-1) of head 1."""
+    return np.where(alive[:, -1:], -1, 1) if r % 2 == 0 else np.full((len(alive), 1), -1)
 
 
 def separates(logits, alive):

@@ -53,7 +53,7 @@ def every_small_head_misses_a_set():
             found, count = impossible(keys, offsets), realise(keys, offsets).count
             counts[count] = counts.get(count, 0) + 1
             yield Case(count < 8 and found is not None and refutes(found, keys, offsets), _head("grid", keys, offsets))
-        yield Case(True, size=0, evidence={"d": d, "heads that realise n sets": [counts.get(n, 0) for n in range(9)]})
+        yield Case(True, size=0, evidence={"d": d, "sets": [counts.get(n, 0) for n in range(9)]})
 
 
 @claim("T5-tight", kind="exhaustive", source="this project", assumption=SETTING, r=Span(18, 3, 20, deep=20))
@@ -73,7 +73,7 @@ def enough_dimensions(r):
             least, most = np.where(alive, logits, 99).min(1), np.where(alive, -99, logits).max(1)
             yield Case(bool((least > most).all()), {"offsets": offsets, "word": int(words[np.argmin(least > most)])}, len(words))
         words = spread(r)
-        yield Case(True, size=0, evidence=shown(words, keys, shift, [0] * (r - 1), *answers(words, r, offsets)[1:]))
+        yield Case(True, size=0, evidence=shown(words, keys, [shift] * len(words), *answers(words, r, offsets)[1:]))
 
 
 def unit_head(r, offsets):

@@ -147,7 +147,7 @@ def one_strength_is_enough_for_half(r):
             yield Case(not bad.any(), {"r": size, "word": int(words[np.argmax(bad)])}, len(words))
         words = spread(size)
         dips = (words[:, None] >> np.arange(size - 1)) & 1
-        evidence = shown(words, keys, offsets, [STRENGTH] * (size - 1), *paired_answers(dips, offsets))
+        evidence = shown(words, keys, lowered(offsets, dips), *paired_answers(dips, offsets))
         yield Case(keys.shape[1] == size // 2 - 1, {"r": size, "d": keys.shape[1]}, 0, evidence)
 
 
