@@ -1,8 +1,6 @@
 """The command `theory`: lists the claims, verifies them, and says what a concrete head can realise."""
 
 import json
-from contextlib import nullcontext
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,8 +8,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from attnprobe.cli import simulate
-from attnprobe.cli.shell import EXIT_CONTRADICTION, Group, command
+from attnprobe.cli import simulate, theory_verify
+from attnprobe.cli.shell import Group, command
+from attnprobe.cli.theory_verify import AsJson
 from attnprobe.theory import claim
 
 LARGE = 1e6  # the last offset of a random head: so far away that generic keys attain the ceiling (T6)
@@ -33,7 +32,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(simulate.app, name="simulate", short_help="Draw what windows over shuffled orders reach.")
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")]
 
 
 def _version(value):
@@ -48,9 +46,13 @@ def _version(value):
 def main(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False):
     """[bold]theory list[/bold]                                   the claims
 
-    [bold]theory verify[/bold]                                 check them all, in seconds
+    [bold]theory explain rank-bound[/bold]                     what one says, and why
+
+    [bold]theory verify[/bold]                                 check them all, in a minute or so
 
     [bold]theory verify T5 --r 12[/bold]                       one family, at another size
+
+    [bold]theory check certificates[/bold]                     re-check what --certificates wrote
 
     [bold]theory realise --random 0 --r 10 --head-dim 4[/bold] which alive sets a head can realise
 
@@ -70,44 +72,9 @@ def list_claims():
     Console().print(claim_table(claim.catalogue().values()))
 
 
-@app.command(short_help="Check claims.")
-@command
-def verify(
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Claims (T5-tight) or families (T5); all if none.")] = None,
-    r: Annotated[int | None, typer.Option("--r", help="Rungs, for the claims that take r.", show_default="each claim's own")] = None,
-    as_json: AsJson = False,
-):
-    """[bold]theory verify[/bold]
-
-    [bold]theory verify T1-ladder --r 24[/bold]
-
-    [bold]theory verify T5 T6 --json[/bold]
-
-    Check claims; exit 1 if one is refuted, or vacuous: without a case to check. [cyan]supported[/cyan] is said of claims that are only
-    sampled.
-    """
-    claims = [claim.load(entry) for entry in claim.select(names, claim.catalogue())]
-    runs = _with_rungs(claims, names, r)
-    certificates = []
-    progress = Console(stderr=True)
-    for made, values in runs:
-        with progress.status(f"{made.name} ({made.kind})") if progress.is_terminal else nullcontext():
-            found = claim.verify(made, **values)
-        if not progress.is_terminal:
-            progress.print(f"{found.name}: {found.verdict}, {found.cases} cases, {found.seconds:.2f} s", highlight=False, soft_wrap=True)
-        certificates.append(found)
-    if as_json:
-        rows = [asdict(found) for found in certificates]
-        for row in rows:
-            del row["witness"], row["evidence"]
-        print(json.dumps({"claims": rows}, indent=2))
-    else:
-        from attnprobe.cli.theory_tables import certificate_table
-
-        console = Console()
-        console.print(certificate_table(certificates, console.width))
-    if any(found.verdict in ("refuted", "vacuous") for found in certificates):
-        raise typer.Exit(EXIT_CONTRADICTION)
+app.command(short_help="Say what a claim states, and why.", no_args_is_help=True)(command(theory_verify.explain))
+app.command(short_help="Check claims.")(command(theory_verify.verify))
+app.command(short_help="Re-check certificates.", no_args_is_help=True)(command(theory_verify.check))
 
 
 @app.command(short_help="Count the alive sets that a head realises.", no_args_is_help=True)
@@ -152,17 +119,6 @@ def realise(
         from attnprobe.cli.theory_tables import realisation_table
 
         Console().print(realisation_table(found, width, ceiling, shifted))
-
-
-def _with_rungs(claims, names, r):
-    """Return [(claim, overrides)], r for those that take it; ValueError if a name means none that does, or if r is out of bounds."""
-    runs = [(made, {} if r is None or "r" not in made.spans else {"r": r}) for made in claims]
-    for name in names or ():
-        if r is not None and not any("r" in made.spans for made in claims if name in (made.name, made.name.split("-")[0])):
-            raise ValueError(f"{name} takes no r")
-    for made, values in runs:
-        claim.settle(made, values)
-    return runs
 
 
 def _read(path):

@@ -1,11 +1,22 @@
 """The tables of `theory`: claims, certificates, and what a head can realise. Functions return renderables; the command prints them."""
 
+import inspect
+
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 WIDE = 120  # columns from which the assumptions fit beside the verdicts
 STYLES = {"verified": "green", "supported": "cyan", "refuted": "bold red", "vacuous": "yellow"}
+KINDS = {
+    "exhaustive": "every instance of the scope is tried",
+    "exact": "finitely many computations in exact arithmetic are the whole scope",
+    "symbolic": "the identity is proved symbolically",
+    "sampled": "some instances are tried",
+}
+LIMITS = dict.fromkeys(KINDS, "the run shows it for the scope below and no further; what is beyond rests on the proof") | {
+    "sampled": "a run can refute it, not prove it; that rests on the proof"
+}
 EXACT_DIGITS = 12  # longer integers are rounded in the table, and exact in --json
 
 
@@ -18,21 +29,73 @@ def claim_table(entries):
 
 
 def certificate_table(certificates, width):
-    """Return the certificates as a Table, and below it what does not fit `width` or a row: assumptions, witnesses of refuted claims."""
+    """Return the certificates as a Table, and below it what does not fit `width` or a row: assumptions, witnesses, and the counts."""
     wide = width >= WIDE
-    table = _table("claim", "verdict", "kind", ("scope", 2), "cases", "seconds", *([("assumption", 3)] if wide else []))
+    table = _table("claim", "verdict", "kind", ("scope", 2), "cases", "seconds", *([("source", 1), ("assumption", 3)] if wide else []))
     table.columns[4].justify = table.columns[5].justify = "right"
     for found in certificates:
         verdict = Text(found.verdict, STYLES[found.verdict])
         row = [found.name, verdict, found.kind, Text(scope_text(found.scope)), str(found.cases), f"{found.seconds:.2f}"]
-        table.add_row(*row, *([Text(found.assumption or "none")] if wide else []))
+        table.add_row(*row, *([Text(found.source), Text(found.assumption or "none")] if wide else []))
     notes = [] if wide else [Text(f"{', '.join(names)}: assuming {text}") for text, names in _assumptions(certificates).items()]
     for found in certificates:
         if found.verdict == "refuted":
             notes.append(Text(f"{found.name} is refuted by {found.witness}", STYLES["refuted"]))
         if found.verdict == "vacuous":
             notes.append(Text(f"{found.name} had no case to check", STYLES["vacuous"]))
-    return Group(table, *notes)
+    return Group(table, *notes, Text(), Text(footer(certificates)))
+
+
+def certificate_markdown(certificates):
+    """Return the certificates as a Markdown table, and the counts below it."""
+    rows = ["| claim | verdict | kind | source | scope | cases | seconds | holds only if |", "|---|---|---|---|---|--:|--:|---|"]
+    for found in certificates:
+        texts = [text.replace("|", "\\|") for text in (found.source, scope_text(found.scope), found.assumption or "")]
+        cells = [found.name, found.verdict, found.kind, *texts[:2], str(found.cases), f"{found.seconds:.2f}", texts[2]]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*rows, "", footer(certificates)])
+
+
+def footer(certificates):
+    """Return how many claims are verified, supported and so on, and how many of those that hold do so only if their assumption does."""
+    counts = {verdict: sum(found.verdict == verdict for found in certificates) for verdict in STYLES}
+    only = sum(found.assumption is not None for found in certificates if found.verdict in ("verified", "supported"))
+    told = [f"{counts['verified']} verified", f"{counts['supported']} supported", f"{counts['refuted']} refuted"]
+    if counts["vacuous"]:
+        told.append(f"{counts['vacuous']} vacuous")
+    return f"{len(certificates)} claims: {', '.join(told)}; {only} of those that hold do so only if their assumption does"
+
+
+def check_table(rows, missing):
+    """Return a Table of (file, why it does not hold, or None), and below it the counts and the claims without a certificate."""
+    table = _table("certificate", ("result", 1))
+    for file, why in rows:
+        table.add_row(file, Text(why or "holds", STYLES["refuted" if why else "verified"]))
+    bad = sum(bool(why) for _, why in rows)
+    notes = [Text(f"{len(rows)} certificates: {len(rows) - bad} hold, {bad} do not")]
+    if missing:
+        notes.append(Text(f"without a certificate: {', '.join(missing)}"))
+    return Group(table, Text(), *notes)
+
+
+def explanation(entry, claim):
+    """Return what a claim says: statement, assumption, proof, limits, how it is checked, from its docstring and its metadata."""
+    first, *rest = [" ".join(part.split()) for part in inspect.cleandoc(claim.cases.__doc__).split("\n\n")]
+    told = {start: [part.removeprefix(start).strip() for part in rest if part.startswith(start)] for start in ("Limits:", "Checked:")}
+    proof = [part for part in rest if not part.startswith(tuple(told))]
+    parts = [
+        ("statement", [first]),
+        ("assumes", [claim.assumption or "nothing beyond the statement"]),
+        ("proof", proof),
+        ("limits", told["Limits:"] or [LIMITS[claim.kind]]),
+        ("checked", [*told["Checked:"], f"{claim.kind}: {KINDS[claim.kind]}. Scope: {_spans_text(claim)}."]),
+    ]
+    table = _table("", ("", 1))
+    table.show_header = False
+    for name, texts in parts:
+        for n, text in enumerate(texts):
+            table.add_row(Text("" if n else name, "bold"), Text(text))
+    return Group(Text(f"{entry.name} ({entry.source}; theory/claims/{entry.module}.py)", "bold"), table, Text())
 
 
 def realisation_table(realisation, head_dim, ceiling, offsets):
@@ -72,6 +135,13 @@ def _table(*columns):
         else:
             table.add_column(column[0], ratio=column[1], overflow="fold")
     return table
+
+
+def _spans_text(claim):
+    """Return a claim's scope with its defaults, and the deep values that differ."""
+    usual = claim.scope | {name: span.default for name, span in claim.spans.items()}
+    deep = {name: span.deep for name, span in claim.spans.items() if span.deep not in (None, span.default)}
+    return scope_text(usual) + (f" (with --deep: {scope_text(deep)})" if deep else "")
 
 
 def _assumptions(certificates):

@@ -4,6 +4,8 @@ import json
 import platform
 from importlib.metadata import version
 
+from attnprobe.theory import check, check_sequences, claim
+
 FIELDS = ("name", "kind", "source", "statement", "scope", "cases", "verdict", "assumption", "versions", "evidence")
 
 
@@ -15,6 +17,31 @@ def write(certificate, statement, folder):
     path = folder / f"{certificate.name}.json"
     path.write_text(json.dumps({name: row[name] for name in FIELDS}, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     return path
+
+
+def problem(text, stem):
+    """Return why the certificate in STEM.json does not hold, or None: its evidence by the stand-alone checkers, its texts by the claims.
+
+    text: the file's. A statement, kind, source or assumption must be the claim's own, the scope one that the claim can be run at.
+    """
+    found = next((why for why in (check.problem(text), check_sequences.problem(text)) if why != check.UNKNOWN), "no such claim")
+    if found:
+        return found
+    row, entry = json.loads(text), claim.catalogue().get(stem)
+    if entry is None or row["name"] != stem:
+        return f"it is a certificate of {row['name']}"
+    made = claim.load(entry)
+    own = {"kind": entry.kind, "source": entry.source, "statement": entry.statement, "assumption": made.assumption}
+    own |= {name: value for name, value in made.scope.items() if name not in made.spans}
+    given = row | row["scope"]
+    other = next((name for name, value in own.items() if given.get(name) != value), None)
+    if other or set(row["scope"]) != set(made.scope):
+        return f"its {other or 'scope'} is not the claim's"
+    try:
+        claim.settle(made, {name: row["scope"][name] for name in made.spans})
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def versions():

@@ -163,14 +163,17 @@ def catalogue(folder=HERE):
 
 
 def select(names, entries):
-    """Return the Entries that `names` mean: a whole name (T5-tight) or a family (T5); none means all. ValueError for an unknown one."""
+    """Return the Entries that `names` mean: a whole name (T5-tight), a family (T5) or its file's title (rank-bound); none means all.
+
+    ValueError for an unknown one.
+    """
     if not names:
         return list(entries.values())
     chosen = {}
     for name in names:
-        found = [entry for key, entry in entries.items() if name in (key, _family(key))]
+        found = [entry for entry in entries.values() if name in _names(entry)]
         if not found:
-            known = [*entries, *{_family(key): None for key in entries}]
+            known = {known: None for entry in entries.values() for known in _names(entry)}
             raise ValueError(f"no claim is named {name}; the nearest is {_nearest(name, known)}")
         chosen.update((entry.name, entry) for entry in found)
     return list(chosen.values())
@@ -192,8 +195,9 @@ def _entries(path):
                 yield Entry(name, kind, source, ast.get_docstring(node).splitlines()[0], path.stem, node.name)
 
 
-def _family(name):
-    return name.split("-")[0]
+def _names(entry):
+    """Return the name, the family and the title of an Entry: T5-tight, T5, rank-bound."""
+    return entry.name, entry.name.split("-")[0], re.sub(r"^t\d+_", "", entry.module).replace("_", "-")
 
 
 def _natural(name):
