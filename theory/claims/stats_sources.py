@@ -45,8 +45,9 @@ def counts_leave_p_open(n):
             counts = ours.bit_count(), theirs.bit_count()
             found.setdefault(counts, set()).add(p_value((ours & ~theirs).bit_count(), (theirs & ~ours).bit_count()))
         for (a, b), values in found.items():
-            allowed = {p_value(*pair) for pair in possible(size, a, b)}
-            yield Case(allowed == values, {"n": size, "a": a, "b": b, "p": sorted(map(str, values))}, len(allowed))
+            pairs = possible(size, a, b)
+            holds = {p_value(*pair) for pair in pairs} == values
+            yield Case(holds, {"n": size, "a": a, "b": b, "p": sorted(map(str, values))}, len(pairs))
     pairs = [[wins, losses, str(p_value(wins, losses))] for wins, losses in possible(15, 14, 11)]
     yield Case(len(pairs) == 2, {"pairs": pairs}, evidence={"pairs": pairs})
 
