@@ -116,13 +116,12 @@ def _look_back(seen, window, slots):
 
 
 def _along(seen, window, slots):
-    """Return (tokens, their rows of `seen`) along the slots, lo places early to hi places late: round the ring, or token n and no bits."""
+    """Return (tokens, their rows of `seen`) along the slots, from lo places early to hi places late; beyond a cut line rows are empty."""
     n = len(slots)
     order = np.empty(n, np.int64)
     order[slots] = np.arange(n)
     order = np.concatenate([order[n - window.lo :], order, order[: window.hi]])
     rows = seen[order]
     if not window.ring:
-        for beyond in (slice(0, window.lo), slice(n + window.lo, None)):
-            order[beyond], rows[beyond] = n, 0
+        rows[: window.lo] = rows[n + window.lo :] = 0
     return order, rows
