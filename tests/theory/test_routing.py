@@ -90,6 +90,7 @@ def test_sources_are_spread_evenly_and_are_different_tokens():
         assert sources.min() >= 0
         assert sources.max() < n
         assert np.ptp(np.diff(sources)) <= 1
+    assert {int(routing.spread(9, 3, np.random.default_rng(seed))[0]) for seed in range(30)} == {0, 1, 2}
 
 
 def test_windows_that_make_no_sense_are_refused():

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from attnprobe.theory import recursion, routing, small_world
-from attnprobe.theory.claim import catalogue, load, verify
 from attnprobe.theory.claims import t18_causal
 
 windows, ring_lattice, missing = routing.windows, small_world.ring_lattice, t18_causal.missing_neighbours
@@ -54,13 +53,6 @@ BREAKS = [
 @pytest.mark.parametrize(("name", "target", "broken"), BREAKS, ids=lambda x: x if isinstance(x, str) else "")
 def test_a_claim_about_routing_is_refuted_when_a_definition_is_broken(refute, name, target, broken):
     refute(name, target, broken)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in catalogue() if name.startswith(("T17", "T18", "T19"))])
-def test_a_claim_about_routing_holds_at_its_full_scale(name):
-    found = verify(load(catalogue()[name]), deep=True)
-    assert found.verdict in ("verified", "supported"), found.witness
 
 
 def test_a_missing_neighbour_is_one_that_no_mask_has_joined():
