@@ -2,7 +2,7 @@
 
 import itertools
 from fractions import Fraction
-from math import ceil, comb, exp, lgamma, log
+from math import ceil, comb, exp, expm1, lgamma, log
 
 import numpy as np
 
@@ -106,10 +106,21 @@ def neighbour_layers(n, w):
 def last_neighbour(n, w):
     """Return (median, mean) layers after which all n-1 neighbour pairs have met, taken to be independent, which nearly all are.
 
-    Then P(all by L) = exp(-(n-1) (1-q)^L), Gumbel's law: the median puts it to 1/2, the mean adds Euler's constant to the log.
+    Then P(all by L) = exp(-(n-1) (1-q)^L), Gumbel's law: the median puts it to 1/2; the mean adds Euler's constant to the log, and 1/2 for
+    layers being whole.
     """
     rate = -log((n - w) / (n - 1))
-    return (log(n - 1) - log(log(2))) / rate, (log(n - 1) + EULER) / rate
+    return (log(n - 1) - log(log(2))) / rate, (log(n - 1) + EULER) / rate + 0.5
+
+
+def mean_full(n, w):
+    """Return the mean number of layers of causal sa to full coverage: sum_L P(not full at L), P = 1 - exp(-expected missing pairs)."""
+    total = 1.0
+    for u in causal_reach(n, w):
+        missing = float(((1 - u) * (n - np.arange(n))).sum())
+        if missing < 1e-9:
+            return total
+        total -= expm1(-missing)
 
 
 def _log_comb(n, k):
