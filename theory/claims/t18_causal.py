@@ -46,8 +46,9 @@ def layers_to_full_coverage():
 
     Limits: full coverage only. Half of all pairs come at 3 layers, 90 % at 6, 99 % at 24 (T18-pairs).
 
-    Checked: in integers, 2 (n-1) (n-w)^L <= (n-1)^L; the recursion over all distances, stepped to there, expects half a pair or less to be
-    missing at 2699 layers and more at 2698, and its neighbours' chance is (1-p)^L. The certificate's check redoes the integers.
+    Checked: in integers, 2 (n-1) (n-w)^L <= (n-1)^L. In floating point, the recursion over all distances, stepped to there, expects half a
+    pair or less to be missing at 2699 layers and more at 2698, and its neighbours' chance is (1-p)^L. The certificate's check redoes the
+    integers.
     """
     layers = recursion.neighbour_layers(N, W)
     sliding, asymptotic = -(-(N - 1) // (W - 1)), round(N / W * math.log(N))

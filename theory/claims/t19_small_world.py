@@ -29,8 +29,8 @@ def one_layer_is_a_ring_lattice(n):
     sigma is a bijection of the tokens onto the slots that maps neighbours to neighbours. So nothing that does not depend on names changes:
     a long path, as in a sliding window; what is gained is the fresh order in the next layer.
 
-    Checked: for one order each, that relabelling gives back the lattice's matrix; clustering and mean path, from all nodes, against their
-    closed forms. The certificate's check redoes clustering and paths at n = 16 in Fractions.
+    Checked: for one order each, that relabelling gives back the lattice's matrix, exactly; clustering and mean path, from all nodes, are
+    compared with their closed forms in floating point. The certificate's check redoes clustering and paths at n = 16 in Fractions.
     """
     for k in (4, 8, 16):
         order = np.random.default_rng([19, k]).permutation(n)
