@@ -31,17 +31,20 @@ def test_metrics_are_networkx_s(number):
 
 
 def test_paths_from_some_nodes_are_their_mean_distance_and_leave_out_what_they_do_not_reach():
-    """Two triangles and a lone node: from nodes 0 and 3 two neighbours each, at distance 1; from the lone node none."""
-    made = small_world.graph(7, np.array([[0, 1], [1, 2], [2, 0], [3, 4], [4, 5], [5, 3], [6, 6], [0, 1]]))
-    assert small_world.mean_path(made, np.array([0, 3, 6])) == 1
+    """Two triangles and a lone node 3: from nodes 0 and 4 two neighbours each, at distance 1; from the lone node none."""
+    made = small_world.graph(7, np.array([[0, 1], [1, 2], [2, 0], [4, 5], [5, 6], [6, 4], [3, 3], [0, 1]]))
+    assert small_world.mean_path(made, np.array([0, 3, 4])) == 1
     assert small_world.clustering(made) == pytest.approx(6 / 7)
     assert small_world.mean_degree(made) == pytest.approx(12 / 7)
 
 
 def test_paths_from_more_than_one_block_of_nodes_are_counted_together():
-    made = small_world.ring_lattice(600, 4)
-    assert small_world.mean_path(made) == pytest.approx(small_world.lattice_path(600, 4))
-    assert small_world.mean_path(made, np.arange(300)) == pytest.approx(small_world.lattice_path(600, 4))
+    """A line of n nodes has mean distance (n+1)/3; from its first 300 nodes, node i's is (i (i+1) + (n-1-i) (n-i)) / 2 / (n-1)."""
+    n = 600
+    line = small_world.graph(n, np.column_stack([np.arange(n - 1), np.arange(1, n)]))
+    i = np.arange(300)
+    assert small_world.mean_path(line) == pytest.approx((n + 1) / 3)
+    assert small_world.mean_path(line, i) == pytest.approx(((i * (i + 1) + (n - 1 - i) * (n - i)) / 2 / (n - 1)).mean())
 
 
 @pytest.mark.parametrize(("n", "k"), [(20, 4), (21, 6), (64, 8), (65, 10)])
@@ -73,14 +76,23 @@ def test_sigma_by_hand():
     assert small_world.sigma(0.5, 6, 0.05, 3) == pytest.approx(5)
 
 
-def test_a_measurement_s_figures_belong_to_one_union():
+def test_a_measurement_s_figures_belong_to_one_union_and_its_random_graphs():
+    """The same generator, in the same order, makes the same graphs; all 256 nodes are sources."""
     n, k = 256, 16
     found = small_world.measure(n, k, n, np.random.default_rng(4))
     rng = np.random.default_rng(4)
     made = small_world.union(small_world.ring_lattice(n, 8), small_world.ring_lattice(n, 8, rng.permutation(n)))
-    C, L = small_world.clustering(made), small_world.mean_path(made)
-    assert (found["clustering"], found["mean path"], found["mean degree"]) == (C, L, made.nnz / n)
-    assert found["sigma, random regular"] == pytest.approx(C / (15 / 256) / (L / found["random regular mean path"]))
-    assert found["sigma, ln n / ln k"] == pytest.approx(C / (16 / 256) / (L / (math.log(256) / math.log(16))))
-    assert found["sigma, G(n, m)"] == pytest.approx(found["sigma, random regular"], rel=0.1)
-    assert found["sigma, G(n, m)"] != pytest.approx(found["sigma, random regular"], rel=1e-3)
+    rng.choice(n, n, replace=False)
+    regular, edges = small_world.random_regular(n, k, rng), small_world.random_edges(n, made.nnz // 2, rng)
+    C, L, L_regular, L_edges = small_world.clustering(made), *map(small_world.mean_path, (made, regular, edges))
+    assert found == pytest.approx(
+        {
+            "mean degree": made.nnz / n,
+            "clustering": C,
+            "mean path": L,
+            "random regular mean path": L_regular,
+            "sigma, random regular": C / (15 / 256) / (L / L_regular),
+            "sigma, G(n, m)": C / (made.nnz / n / 256) / (L / L_edges),
+            "sigma, ln n / ln k": C / (16 / 256) / (L / (math.log(256) / math.log(16))),
+        }
+    )
