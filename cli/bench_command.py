@@ -58,7 +58,7 @@ def report(found, seeds, steps, rounds):
     for heading in ("arm", "d", "loop / stacked", "stacked, s"):
         table.add_column(heading, justify="left" if heading == "arm" else "right")
     for row in found["arms"]:
-        table.add_row(row["mixer"], str(row["head_dim"]), f"{row['ratio']:.2f}", f"{row['seconds']:.2f}")
+        table.add_row(row["arm"].rpartition("@")[0], str(row["head_dim"]), f"{row['ratio']:.2f}", f"{row['seconds']:.2f}")
     out = console()
     out.print(table)
     out.print(

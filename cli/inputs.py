@@ -1,20 +1,22 @@
 """Reads what a user types for arms and seeds."""
 
-from attnprobe.probes.run import Arm
-from attnprobe.probes.spec import parse
+import re
 
+from attnprobe.probes.run import Arm
+from attnprobe.probes.spec import number, parse
+
+SEEDS = re.compile(r"\d{1,18}(:\d{1,18})?", re.ASCII)
 MOST_SEEDS = 1000
 LARGEST_HEAD_DIM = 512
 
 
 def seeds(text):
     """`15` is seeds 0:15, `100:115` is 100..114: a tuple of ints. Raises ValueError."""
+    if not SEEDS.fullmatch(text):
+        raise ValueError(f"--seeds takes a count such as 15 or a range such as 100:115, not {text!r}")
     first, colon, last = text.partition(":")
-    try:
-        low, high = (int(first), int(last)) if colon else (0, int(text))
-    except ValueError:
-        raise ValueError(f"--seeds takes a count such as 15 or a range such as 100:115, not {text!r}") from None
-    if low < 0 or high <= low:
+    low, high = (int(first), int(last)) if colon else (0, int(text))
+    if high <= low:
         raise ValueError(f"--seeds must name at least one seed >= 0, as a count or as first:last with last above first, not {text!r}")
     if high - low > MOST_SEEDS:
         raise ValueError(f"--seeds takes at most {MOST_SEEDS} seeds at once, not {high - low}")
@@ -33,11 +35,7 @@ def arm(text, default_head_dim):
     spec, at, dim = text.partition("@")
     if not at:
         return Arm(spec, parse(spec), default_head_dim)
-    try:
-        value = int(dim)
-    except ValueError:
-        raise ValueError(f"--arm {text}: the part after @ is a head dimension, a whole number, not {dim!r}") from None
-    return Arm(spec, parse(spec), head_dim(value, f"--arm {text}"))
+    return Arm(spec, parse(spec), head_dim(number(int, dim, f"arm {text!r}: the head dimension after @"), f"arm {text!r}"))
 
 
 def arms(task, texts, dim, reference, control):

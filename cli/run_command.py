@@ -25,7 +25,7 @@ def shared_options(task):
     return {
         "arm": option(list[str] | None, None, f"An arm, repeatable; default: {', '.join(task().arms)}.", ARMS, metavar="SPEC[@D]"),
         "head_dim": option(int, task.head_dim, "Head dimension of arms without @D.", ARMS),
-        "reference": option(str, "fpa", "The arm that the others are compared with.", ARMS, metavar="SPEC"),
+        "reference": option(str, "fpa", "The arm that the others are compared with.", ARMS, metavar="SPEC[@D]"),
         "control": option(bool, True, "Run the others again at a head dimension that suffices.", ARMS, "--control/--no-control"),
         "seeds": option(str, "15", "A count (15 is 0:15) or a range (100:115).", TRAINING),
         "steps": option(int, recipe.steps, "Optimiser steps.", TRAINING),
@@ -80,12 +80,11 @@ class RunGroup(TaskGroup):
 def run(task, *, arm, head_dim, reference, control, seeds, steps, lr, batch, device, threads, workers, store, fresh, dry_run, **output):
     """Check everything that was asked, train what is missing, print the report, exit as CONTRACT says."""
     from attnprobe.cli import inputs
-    from attnprobe.probes.run import Arm, default_workers, run_probe
-    from attnprobe.probes.spec import parse
+    from attnprobe.probes.run import default_workers, run_probe
     from attnprobe.probes.store import Store
 
-    if sum(output[name] for name in ("as_json", "as_csv", "as_markdown")) > 1:
-        raise ValueError("--json, --csv and --markdown print one format each: give one of them")
+    if dry_run + sum(output[name] for name in ("as_json", "as_csv", "as_markdown")) > 1:
+        raise ValueError("--json, --csv, --markdown and --dry-run each print their own form: give one of them")
     ids = inputs.seeds(seeds)
     inputs.head_dim(head_dim, "--head-dim")
     recipe = dataclasses.replace(task.recipe, steps=steps, lr=lr, batch=batch)
@@ -93,7 +92,8 @@ def run(task, *, arm, head_dim, reference, control, seeds, steps, lr, batch, dev
         if value is not None and value < 1:
             raise ValueError(f"--{name} must be at least 1, not {value}")
     check_device(device)
-    base = Arm(reference, parse(reference), head_dim)
+    base = inputs.arm(reference, head_dim)
+    task.check(base.spec, base.head_dim)
     arms = inputs.arms(task, arm, head_dim, base.spec, control)
     for one in arms:
         task.check(one.spec, one.head_dim)

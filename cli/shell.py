@@ -1,6 +1,7 @@
 """What every command shares: errors become one line and an exit code."""
 
 import functools
+import signal
 import sys
 
 import typer
@@ -11,6 +12,9 @@ EXIT_CONTRADICTION = 1  # a contradiction with a theorem, or a claim that is ref
 EXIT_USAGE = 2  # bad input, or a store that cannot be read or written
 EXIT_SEEDS_FAILED = 3
 EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143  # 128 + SIGTERM
+EXIT_PIPE = 141  # 128 + SIGPIPE: whoever read stdout has gone
+LONGEST = 400  # characters of a message: what was typed is echoed no further
 
 
 def command(function):
@@ -22,7 +26,7 @@ def command(function):
             return function(*args, **kwargs)
         except BrokenPipeError:
             raise
-        except (ValueError, OSError) as error:
+        except (ValueError, OSError, MemoryError) as error:
             print(f"error: {describe(error)}", file=sys.stderr)
             raise typer.Exit(EXIT_USAGE) from None
         except KeyboardInterrupt:
@@ -43,26 +47,43 @@ class Group(typer.core.TyperGroup):
         """Run; with standalone_mode, exit as the command says."""
         if not standalone_mode:
             return super().main(*args, standalone_mode=False, **extra)
+        if sys.stdout is None:
+            print("error: stdout is closed", file=sys.stderr)
+            sys.exit(EXIT_USAGE)
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))  # so that workers are ended too
         try:
             sys.exit(super().main(*args, standalone_mode=False, **extra))
         except TyperException as error:
-            print(f"error: {' '.join(error.format_message().split())}; --help shows what there is", file=sys.stderr)
+            print(f"error: {short(error.format_message())}; --help shows what there is", file=sys.stderr)
             sys.exit(error.exit_code)
+        except (ValueError, OSError) as error:  # from a registry that cannot be read, before any command runs
+            print(f"error: {describe(error)}", file=sys.stderr)
+            sys.exit(EXIT_USAGE)
+        except SystemExit as stop:
+            if isinstance(stop.__context__, BrokenPipeError):
+                sys.exit(EXIT_PIPE)
+            raise
 
 
 def describe(error):
     """One line for an error: an OSError as `path: reason`, anything else as its message."""
     if isinstance(error, OSError) and error.filename:
-        return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split())
+        return short(f"{error.filename}: {error.strerror}")
+    if isinstance(error, MemoryError):
+        return "out of memory; a smaller --batch, or fewer seeds or workers, take less"
+    return short(str(error))
+
+
+def short(text):
+    """`text` on one line, cut in the middle where it is longer than LONGEST."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}"
 
 
 def console():
-    """A rich console on stdout: as wide as the terminal, or as COLUMNS says, or wide enough for every column in a file."""
-    import os
+    """A rich console on stdout: as wide as COLUMNS says, or the terminal, or wide enough for every column in a file."""
+    import shutil
 
     from rich.console import Console
 
-    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit():
-        return Console()
-    return Console(width=160)
+    return Console(width=shutil.get_terminal_size((160, 24)).columns)

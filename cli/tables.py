@@ -66,6 +66,8 @@ GIVES_WAY = {
     "realised": None,
     "median": None,
     "needs": None,
+    "p_holm": None,
+    "head_dim": None,
 }
 
 
@@ -108,7 +110,8 @@ def table_of(report, names):
         heading, _, justify = columns[name]
         heading = f"{metric} median" if name == "median" else heading
         # the arm and the theorem may wrap; numbers never
-        table.add_column(heading, justify=justify, no_wrap=name not in ("theory", "arm", "realised"), overflow="fold")
+        least = 4 if name == "arm" else None
+        table.add_column(heading, justify=justify, no_wrap=name not in ("theory", "arm", "realised"), overflow="fold", min_width=least)
     control = False
     for row in report["arms"]:
         if row["control"] and not control:

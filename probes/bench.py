@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from attnprobe.probes.stats import median
 from attnprobe.probes.train import train_seeds
 
 
 def training(task, arms, seeds, recipe, rounds, progress=lambda arm: None):
-    """For each Arm: {mixer, head_dim, ratio, seconds}: the median over rounds of loop time / stacked time, and stacked seconds.
+    """For each Arm: {arm, mixer, head_dim, ratio, seconds}: the median over rounds of loop time / stacked time, and stacked seconds.
 
     Every round trains each arm once as a stack and once seed by seed, evaluation and data included, so that drift of the
     machine falls on both sides. One torch thread.
@@ -17,6 +18,10 @@ def training(task, arms, seeds, recipe, rounds, progress=lambda arm: None):
     import torch
 
     torch.set_num_threads(1)
+    warm = replace(recipe, steps=min(10, recipe.steps))
+    for arm in arms:
+        for some in (seeds, seeds[:1]):
+            train_seeds(task, arm.spec, arm.head_dim, some, warm)
     times = {arm: ([], []) for arm in arms}
     for _ in range(rounds):
         for arm in arms:
@@ -26,6 +31,7 @@ def training(task, arms, seeds, recipe, rounds, progress=lambda arm: None):
             progress(arm)
     return [
         {
+            "arm": str(arm),
             "mixer": str(arm.spec),
             "head_dim": arm.head_dim,
             "ratio": median([b / a for a, b in zip(stacked, loop, strict=True)]),

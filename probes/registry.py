@@ -76,13 +76,17 @@ class Registry(Mapping):
 
 def nearest(name, names):
     """The end of a message about an unknown name: the nearest valid ones, or all of them."""
-    close = difflib.get_close_matches(name, list(names), n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name.lower(), list(names), n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else f"; there are: {', '.join(names)}"
 
 
 def registered_in(path, module):
     """The Entries of one file, read from its syntax tree."""
-    for node in ast.parse(path.read_text(encoding="utf-8"), str(path)).body:
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    except SyntaxError as error:
+        raise ValueError(f"{path}, line {error.lineno}: {error.msg}") from None
+    for node in tree.body:
         if not isinstance(node, ast.ClassDef):
             continue
         for call in node.decorator_list:

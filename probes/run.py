@@ -6,6 +6,7 @@ import datetime
 import os
 import platform
 import time
+import traceback
 from collections import deque
 from dataclasses import dataclass
 
@@ -199,7 +200,8 @@ def work(connection):
             job = connection.recv()
             try:
                 records = train_and_store(job, lambda step: connection.send(("step", step)))
-            except (ValueError, RuntimeError, OSError) as error:
+            except Exception as error:  # the parent raises it; its own traceback would not show where it came from
+                error.add_note(traceback.format_exc())
                 connection.send(("error", error))
                 return
             connection.send(("done", records))

@@ -132,13 +132,22 @@ def parse_part(piece, text) -> Part:
     hints = get_type_hints(cls)
     types = {f.name: hints[f.name] for f in fields(cls)}
     arguments = {}
-    for argument in filter(None, (match["arguments"] or "").split(",")):
+    for argument in match["arguments"].split(",") if match["arguments"] else []:
         key, equals, value = (word.strip() for word in argument.partition("="))
-        if not equals or key not in types:
+        if key not in types:
             known = nearest(key, types) if types else "; it takes none"
             raise ValueError(f"spec {text!r}: {name} has no parameter {key!r}{known}")
-        try:
-            arguments[key] = types[key](value)
-        except ValueError:
-            raise ValueError(f"spec {text!r}: {name}({key}=...) takes {types[key].__name__}, not {value!r}") from None
+        if not equals or key in arguments:
+            raise ValueError(f"spec {text!r}: write {name}({key}=value), once")
+        arguments[key] = number(types[key], value, f"spec {text!r}: {name}({key}=...)")
     return cls(**arguments)
+
+
+def number(kind, text, where):
+    """`text` as an int or a float in plain ASCII digits, or as it is where kind is str. Raises ValueError that opens with `where`."""
+    if kind is str or (text.isascii() and "_" not in text):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    raise ValueError(f"{where} takes {kind.__name__}, not {text!r}")

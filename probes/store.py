@@ -1,12 +1,15 @@
 """The store: one JSON file an (arm, seed), named by the hash of what determines it, written whole.
 
 A write goes to a temporary name, is fsynced and renamed, so that no lock is needed, a kill leaves no half file, and two
-runs may share a store. Whatever is not in the key (time, threads, host) is recorded but does not name the file.
+runs may share a store. Whatever is not in the key (time, threads, host) is recorded but does not name the file. A checksum
+over what is read back tells a damaged file from a result.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -18,7 +21,6 @@ from attnprobe.probes.code import digest
 
 SCHEMA = 1
 SHARED_CODE = ("attnprobe.probes.train", "attnprobe.probes.model", "attnprobe.probes.mixers.attention")
-RESULT_FIELDS = {"seed", "status", "score", "steps", "curve", "data_hash", "head", "failure"}
 
 
 class Store:
@@ -29,7 +31,11 @@ class Store:
     """
 
     def __init__(self, root, warn=lambda line: None):
+        if not str(root):
+            raise ValueError("a store must name a directory")
         self.root, self.warn = Path(root), warn
+        if self.root.exists() and not self.root.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, "a store is a directory, and this is none", str(self.root))
         self.root.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=self.root):
             pass  # an unwritable store is found out before anything is computed
@@ -42,16 +48,18 @@ class Store:
     def load(self, identity):
         """The stored record of an identity, or None; a file that does not hold it is set aside under `.corrupt`."""
         path = self.path(identity)
-        try:
-            text = path.read_bytes()
-        except FileNotFoundError:
+        if not path.exists():
             return None
+        if not path.is_file():
+            raise OSError(errno.EINVAL, "a result is a file, and this is none", str(path))
         try:
-            record = json.loads(text)
-            if record["schema"] != SCHEMA or record["key"] != key(identity) or not set(record["result"]) >= RESULT_FIELDS:
-                raise ValueError("it does not hold the result that its name says")
-        except (ValueError, KeyError, TypeError) as error:
-            aside = path.with_suffix(".corrupt")
+            record = json.loads(path.read_bytes())
+            if (record["schema"], record["key"]) != (SCHEMA, key(identity)):
+                raise ValueError("it is the result of something else")
+            if record["checksum"] != checksum(record):
+                raise ValueError("its content is not what was written")
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            aside = next(a for n in itertools.count(1) if not (a := path.with_suffix(f".corrupt{n}")).exists())
             path.replace(aside)
             self.warn(f"{path} is not a readable result ({error}); set aside as {aside.name}, the seed is computed again")
             return None
@@ -62,13 +70,14 @@ class Store:
         record = {"schema": SCHEMA, "key": key(identity), "identity": identity, "result": result, "recorded": recorded}
         path = self.path(identity)
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(record, allow_nan=False)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".", suffix=".tmp", delete=False, encoding="utf-8") as file:
-            file.write(text)
+        record = json.loads(json.dumps(record, allow_nan=False))  # what will be read back: tuples become lists
+        temporary = path.with_name(f".{path.stem}.{os.getpid()}.tmp")
+        with temporary.open("w", encoding="utf-8") as file:
+            json.dump(record | {"checksum": checksum(record)}, file, allow_nan=False)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(file.name, path)
-        return json.loads(text)
+        temporary.replace(path)
+        return record | {"checksum": checksum(record)}
 
 
 def identity(task, spec, head_dim, recipe, seed, dtype, device_type):
@@ -94,4 +103,14 @@ def identity(task, spec, head_dim, recipe, seed, dtype, device_type):
 
 def key(identity):
     """sha256 of the identity as canonical JSON."""
-    return hashlib.sha256(json.dumps(identity, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return digest_of(identity)
+
+
+def checksum(record):
+    """sha256 of a record's result and of what was recorded beside it."""
+    return digest_of([record["result"], record["recorded"]])
+
+
+def digest_of(value):
+    """sha256 of a value as canonical JSON."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

@@ -15,6 +15,7 @@ from attnprobe.probes.streams import stream
 
 BLOCK = 50  # steps whose data one sample() call draws; part of every task's version
 CANDIDATE, CONFIRM = 256, 1024  # sequences on which a seed may leave, and on which it is then judged
+MOST_BATCH = 1 << 14  # sequences a seed and step: a block holds BLOCK times as many
 SAME_HEAD = 1e-9  # a head's offsets count as fixed if they vary by less than this, relative to the largest
 
 
@@ -32,9 +33,9 @@ class Recipe:
     clip: float = 1.0
 
     def __post_init__(self):
-        for name, low in {"steps": 1, "batch": 1, "warm_up": 0}.items():
-            if getattr(self, name) < low:
-                raise ValueError(f"{name} must be at least {low}, not {getattr(self, name)}")
+        for name, (low, high) in {"steps": (1, 10**7), "batch": (1, MOST_BATCH), "warm_up": (0, 10**7)}.items():
+            if not low <= getattr(self, name) <= high:
+                raise ValueError(f"{name} must be from {low} to {high}, not {getattr(self, name)}")
         for name in ("lr", "clip"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name} must be positive and finite, not {getattr(self, name)}")

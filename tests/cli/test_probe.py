@@ -4,6 +4,11 @@ import csv
 import io
 import json
 import re
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -142,17 +147,26 @@ BAD = {
     "no seeds": (["--seeds", "0"], "at least one seed"),
     "a range backwards": (["--seeds", "5:2"], "at least one seed"),
     "seeds in words": (["--seeds", "many"], "a count such as 15"),
-    "negative seeds": (["--seeds=-3:4"], "at least one seed"),
+    "negative seeds": (["--seeds=-3:4"], "a count such as 15"),
     "unknown arm": (["--arm", "fpaa"], "did you mean 'fpa'"),
     "two biases": (["--arm", "alibi+fox"], "both a bias"),
     "head-dim 0": (["--head-dim", "0"], "head_dim must be from 1"),
     "arm at 0": (["--arm", "fpa@0"], "head_dim must be from 1"),
-    "arm at x": (["--arm", "fpa@x"], "a whole number"),
+    "arm at x": (["--arm", "fpa@x"], "the head dimension after @ takes int, not 'x'"),
+    "arm at nothing": (["--arm", "fpa@"], "the head dimension after @ takes int, not ''"),
+    "arm in other digits": (["--arm", "fpa@\u0661"], "the head dimension after @ takes int"),
+    "seeds in other digits": (["--seeds", "\u0663"], "a count such as 15"),
+    "a signed count": (["--seeds", "+2"], "a count such as 15"),
+    "a huge batch": (["--batch", "100000000000"], "batch must be from 1 to 16384"),
+    "a plan as json": (["--dry-run", "--json"], "give one of them"),
+    "a reference of two layers": (["--reference", "rope/rope"], "names 2 layers"),
+    "no store": (["--store", ""], "must name a directory"),
+    "a very long name": (["--arm", "x" * 5000], " ... "),
     "two layers": (["--arm", "rope/fpa"], "names 2 layers"),
     "lr nan": (["--lr", "nan"], "lr must be positive"),
     "lr 0": (["--lr", "0"], "lr must be positive"),
-    "no steps": (["--steps", "0"], "steps must be at least 1"),
-    "no batch": (["--batch", "0"], "batch must be at least 1"),
+    "no steps": (["--steps", "0"], "steps must be from 1"),
+    "no batch": (["--batch", "0"], "batch must be from 1"),
     "no threads": (["--threads", "0"], "threads must be at least 1"),
     "no workers": (["--workers", "0"], "workers must be at least 1"),
     "unknown device": (["--device", "tpu"], "cpu or cuda"),
@@ -368,3 +382,52 @@ def test_an_interrupt_keeps_what_is_finished_and_exits_130(store, monkeypatch, t
     assert done.exit_code == 130
     assert "kept" in done.stderr
     assert len(list(tmp_path.rglob("*.json"))) == 2
+
+
+def shell(command, tmp_path):
+    """Exit status and stderr of a bash command in which `probe` is this one."""
+    line = f'probe() {{ {shlex.quote(sys.executable)} -m attnprobe.cli "$@"; }}; {command}'
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True)
+    return done.returncode, done.stderr
+
+
+def test_a_reader_that_goes_away_is_no_contradiction(tmp_path):
+    code, err = shell("set -o pipefail; probe list | true", tmp_path)
+    assert code in (0, 141)  # 0 where all was written before the reader went
+    assert err == ""
+
+
+def test_a_closed_stdout_is_said(tmp_path):
+    assert shell("probe list >&-", tmp_path) == (2, "error: stdout is closed\n")
+
+
+@pytest.mark.parametrize("width", [20, 30, 40])
+def test_rows_can_be_told_apart_at_any_width(width):
+    text = printed(typical(), width)
+    assert all(name in text for name in ("fpa", "nope", "fox", "0/5"))
+    assert "p_holm" not in text
+
+
+def test_a_reference_may_have_a_head_dimension_of_its_own(store):
+    done = invoke("run", "ladder", *QUICK, *store, "--reference", "fox@6", "--arm", "fox@6", "--arm", "nope", "--no-control", "--json")
+    made = json.loads(done.stdout)
+    assert made["reference"] == "fox@6"
+    assert made["family"] == ["nope@4"]
+
+
+def test_terminating_a_run_ends_its_workers(tmp_path):
+    command = [sys.executable, "-m", "attnprobe.cli", "run", "ladder", "--workers", "2", "--store", str(tmp_path / "r")]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    if not children.exists():
+        process.kill()
+        pytest.skip("reads Linux's /proc")
+    deadline = time.time() + 20
+    while len(started := children.read_text().split()) < 3 and time.time() < deadline:  # two workers and Python's resource tracker
+        time.sleep(0.05)
+    process.terminate()
+    assert process.wait(timeout=20) == 143
+    deadline = time.time() + 5
+    while any(Path(f"/proc/{pid}").exists() for pid in started) and time.time() < deadline:
+        time.sleep(0.05)
+    assert not [pid for pid in started if Path(f"/proc/{pid}").exists()]

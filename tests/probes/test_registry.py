@@ -49,5 +49,11 @@ def test_a_name_registered_twice_is_an_error(folder):
         list(Registry(folder, "parts_of_test", "part"))
 
 
+def test_a_file_that_does_not_parse_is_named_with_its_line(folder):
+    (folder / "three.py").write_text("x = 1\nx = (\n")
+    with pytest.raises(ValueError, match=r"three\.py, line 2: "):
+        list(Registry(folder, "parts_of_test", "part"))
+
+
 def test_the_ladder_is_a_task():
     assert TASKS["ladder"].name == "ladder"

@@ -75,20 +75,59 @@ CORRUPT = {
     "a number": lambda text: "1",
     "binary": lambda text: "\x00\xff",
     "result of the wrong kind": lambda text: json.dumps({**json.loads(text), "result": 3}),
+    "another status": lambda text: text.replace('"solved"', '"banana"'),
+    "another score": lambda text: text.replace("0.01", "0.02"),
+    "a score that is no number": lambda text: text.replace("0.01", "NaN"),
+    "no score": lambda text: text.replace('{"kl": 0.01}', "{}"),
+    "another seed": lambda text: text.replace('"seed": 3, "status"', '"seed": 77, "status"'),
+    "nothing recorded": lambda text: json.dumps({k: v for k, v in json.loads(text).items() if k != "recorded"}),
+    "other seconds": lambda text: text.replace("1.5", "2.5"),
+    "no checksum": lambda text: json.dumps({k: v for k, v in json.loads(text).items() if k != "checksum"}),
+    "a deep nest": lambda text: "[" * 100_000,
 }
 
 
 @pytest.mark.parametrize("damage", CORRUPT)
 def test_a_corrupt_file_is_named_set_aside_and_not_believed(store, damage):
-    store.save(named(), RESULT, {})
+    store.save(named(), RESULT, {"seconds": 1.5})
     path = store.path(named())
-    path.write_text(CORRUPT[damage](path.read_text()))
+    whole = path.read_text()
+    path.write_text(CORRUPT[damage](whole))
+    assert path.read_text() != whole
     assert store.load(named()) is None
     assert str(path) in store.lines[0]
-    assert path.with_suffix(".corrupt").exists()
+    assert path.with_suffix(".corrupt1").exists()
     assert not path.exists()
     store.save(named(), RESULT, {})
     assert store.load(named())["result"] == RESULT
+
+
+def test_files_set_aside_are_all_kept(store):
+    for n in (1, 2):
+        store.save(named(), RESULT, {})
+        store.path(named()).write_text(f"damage {n}")
+        assert store.load(named()) is None
+    assert store.path(named()).with_suffix(".corrupt1").read_text() == "damage 1"
+    assert store.path(named()).with_suffix(".corrupt2").read_text() == "damage 2"
+
+
+def test_what_is_no_file_in_a_result_s_place_is_named(store):
+    import os
+
+    store.path(named()).mkdir(parents=True)
+    with pytest.raises(OSError, match="a result is a file"):
+        store.load(named())
+    store.path(named()).rmdir()
+    os.mkfifo(store.path(named()))
+    with pytest.raises(OSError, match="a result is a file"):
+        store.load(named())
+
+
+def test_results_are_readable_by_whom_the_umask_lets_read(store):
+    store.save(named(), RESULT, {})
+    ordinary = store.root / "ordinary"
+    ordinary.write_text("")
+    assert store.path(named()).stat().st_mode == ordinary.stat().st_mode
 
 
 def test_a_write_that_fails_leaves_the_old_result(store, monkeypatch):
@@ -100,8 +139,12 @@ def test_a_write_that_fails_leaves_the_old_result(store, monkeypatch):
 
 def test_a_store_that_cannot_be_written_is_found_out_at_once(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match=r"Not a directory|exists"):
+    with pytest.raises(OSError, match="Not a directory"):
         Store(tmp_path / "file" / "results")
+    with pytest.raises(NotADirectoryError, match="a store is a directory"):
+        Store(tmp_path / "file")
+    with pytest.raises(ValueError, match="must name a directory"):
+        Store("")
 
 
 def test_an_arm_of_layers_has_a_directory_of_its_own(store):

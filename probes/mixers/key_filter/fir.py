@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from attnprobe.probes.mixers.parts import KeyFilter
 from attnprobe.probes.registry import register
 
+MOST_TAPS = 1024
+LEAST_SIGMA, MOST_SIGMA = 0.1, 1e6  # below, e^{-50} is left of the second tap; above, taps differ by less than rounding
+
 
 def half_gaussian(taps, sigma):
     """h_i = e^{-i^2 / (2 sigma^2)} / sum_j e^{-j^2 / (2 sigma^2)}, i = 0..taps-1: a list that sums to 1."""
@@ -25,10 +28,10 @@ class Fir(KeyFilter):
     sigma: float = 2.0
 
     def __post_init__(self):
-        if self.taps < 1:
-            raise ValueError(f"fir: taps must be at least 1 (tap 0 is the key itself), not {self.taps}")
-        if not 0 < self.sigma < float("inf"):
-            raise ValueError(f"fir: sigma must be positive and finite, not {self.sigma}")
+        if not 1 <= self.taps <= MOST_TAPS:
+            raise ValueError(f"fir: taps must be from 1 (tap 0 is the key itself) to {MOST_TAPS}, not {self.taps}")
+        if not LEAST_SIGMA <= self.sigma <= MOST_SIGMA:
+            raise ValueError(f"fir: sigma must be from {LEAST_SIGMA} (the key alone) to {MOST_SIGMA:g} (flat taps), not {self.sigma}")
 
     def parameters(self, dims):
         return {}
