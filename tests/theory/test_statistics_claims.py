@@ -42,6 +42,11 @@ def test_counts_allow_what_their_overlap_allows_by_hand():
     assert possible(4, 2, 2) == [(0, 0), (1, 1), (2, 2)]
 
 
+def test_a_level_that_is_met_exactly_is_met():
+    """2^-3 = 1/8: three wins reach it; just below it takes four."""
+    assert (least_wins(Fraction(1, 8)), least_wins(Fraction(1, 9))) == (3, 4)
+
+
 def test_no_discordant_seed_is_no_evidence():
     assert p_value(0, 0) == 1
 
