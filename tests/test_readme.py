@@ -33,7 +33,7 @@ def test_the_readme_s_new_part_runs_from_one_file(tmp_path):
     for top in ("cli", "kernels", "probes", "theory"):
         shutil.copytree(ROOT / top, package / top, ignore=shutil.ignore_patterns("__pycache__"))
     (code,) = re.findall(r"```python\n(.*?)```", README, re.S)
-    (package / "probes/mixers/bias/mine.py").write_text('"""A part."""\n\nfrom __future__ import annotations\n\n' + code)
+    (package / "probes/mixers/bias/mine.py").write_text(code)
     script = f"""
 import sys; sys.path.insert(0, {str(tmp_path)!r})
 import attnprobe.probes; assert attnprobe.probes.__file__.startswith({str(tmp_path)!r})
