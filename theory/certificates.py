@@ -20,27 +20,33 @@ def write(certificate, statement, folder):
 
 
 def problem(text, stem):
-    """Return why the certificate in STEM.json does not hold, or None: its evidence by the stand-alone checkers, its texts by the claims.
+    """Return why the certificate in STEM.json does not hold, or None: its texts by the claim, its evidence by the stand-alone checkers.
 
     text: the file's. A statement, kind, source or assumption must be the claim's own, the scope one that the claim can be run at.
     """
-    found = next((why for why in (check.problem(text), check_sequences.problem(text)) if why != check.UNKNOWN), "no such claim")
-    if found:
-        return found
-    row, entry = json.loads(text), claim.catalogue().get(stem)
-    if entry is None or row["name"] != stem:
+    try:
+        why = _foreign(json.loads(text), stem)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        return f"malformed: {type(error).__name__}: {error}"
+    verdicts = (checker.problem(text) for checker in (check, check_sequences) if not why)
+    return why or next((verdict for verdict in verdicts if verdict != check.UNKNOWN), "no checker knows its claim")
+
+
+def _foreign(row, stem):
+    """Return what of a certificate is not its claim's, or None."""
+    if row["name"] != stem:
         return f"it is a certificate of {row['name']}"
-    made = claim.load(entry)
+    entries = claim.catalogue()
+    if stem not in entries:
+        return "no such claim"
+    entry, made = entries[stem], claim.load(entries[stem])
     own = {"kind": entry.kind, "source": entry.source, "statement": entry.statement, "assumption": made.assumption}
-    own |= {name: value for name, value in made.scope.items() if name not in made.spans}
-    given = row | row["scope"]
-    other = next((name for name, value in own.items() if given.get(name) != value), None)
+    fixed = {name: value for name, value in made.scope.items() if name not in made.spans}
+    given = {name: row["scope"][name] for name in fixed}
+    other = next((name for name, value in (own | fixed).items() if (row | given)[name] != value), None)
     if other or set(row["scope"]) != set(made.scope):
         return f"its {other or 'scope'} is not the claim's"
-    try:
-        claim.settle(made, {name: row["scope"][name] for name in made.spans})
-    except ValueError as error:
-        return str(error)
+    claim.settle(made, {name: row["scope"][name] for name in made.spans})
     return None
 
 

@@ -10,36 +10,29 @@ from fractions import Fraction as F
 from pathlib import Path
 
 PASSED = {"exhaustive": "verified", "exact": "verified", "symbolic": "verified", "sampled": "supported"}
-SIZES, LARGEST, UNKNOWN = ("n", "T", "m"), 1 << 20, "not a claim of this checker"
-
+SIZES, LARGEST, UNKNOWN = ("n", "T", "m", "shift", "before"), 1 << 20, "not a claim of this checker"
 
 def dot(a, b):
     return sum(x * y for x, y in zip(a, b, strict=True))
 
-
 def comb(n, k):
     return comb(n, k - 1) * (n - k + 1) // k if k > 0 else int(k == 0)
 
-
 def words(n, letters=(0, 1)):
     return [(*w, letter) for w in words(n - 1, letters) for letter in letters] if n else [()]
-
 
 def maps(n, m):  # T12: monotone maps to 0..m-1 of the pairs a <= b of an n-chain
     pairs = [(a, b) for b in range(n) for a in range(b + 1)]
     below = [(i, j) for i, p in enumerate(pairs) for j, q in enumerate(pairs) if p[0] <= q[0] and p[1] <= q[1]]
     return sum(all(f[i] <= f[j] for i, j in below) for f in words(len(pairs), range(m)))
 
-
 def t_norm(t):  # T13: on 0..len-1, the last neutral
     a = range(len(t))
     steps = all(t[x][y] <= t[x + 1][y] for x in a[:-1] for y in a) and t[-1] == [*a]
     return steps and all(t[x][y] == t[y][x] and t[t[x][y]][z] == t[x][t[y][z]] for x in a for y in a for z in a)
 
-
 def rounds(ends, text):  # whether all between rounds to a decimal
     return all(abs(x - F(text)) <= F(1, 2 * 10 ** len(text.partition(".")[2])) for x in ends)
-
 
 def taps(p=1):  # T16: both ends of x = e^(-1/8) by its series, and of the powers x^(p i^2), i = 0..6
     term, sums = F(1), [F(1)]
@@ -47,7 +40,6 @@ def taps(p=1):  # T16: both ends of x = e^(-1/8) by its series, and of the power
         term /= -8 * i
         sums.append(sums[-1] + term)
     return [[x ** (p * i * i) for i in range(7)] for x in sorted(sums[-2:])]
-
 
 def seen(e):  # T17, T18: receptive fields, bit t of a source t, through windows on a ring
     n, rows = e["n"], [1 << t for t in range(e["n"])]
@@ -63,7 +55,6 @@ def seen(e):  # T17, T18: receptive fields, bit t of a source t, through windows
         rows, good = new, good and sum(bin(row).count("1") for row in new) == reached
     return good
 
-
 def small_world(e):  # T19: clustering and mean path of a union of ring lattices of 16 nodes
     near = [{o[(o.index(t) + g) % 16] for k, o in e["lattices"] for g in range(-(k // 2), k // 2 + 1)} - {t} for t in range(16)]
     joined = [F(sum(b in near[a] for a in g for b in g), len(g) * (len(g) - 1)) for g in near]
@@ -73,16 +64,13 @@ def small_world(e):  # T19: clustering and mean path of a union of ring lattices
     orders = all(sorted(o) == [*range(16)] and k % 2 == 0 for k, o in e["lattices"])
     return orders and [F(e["clustering"]), F(e["mean path"])] == [sum(joined) / 16, F(total, 16 * 15)]
 
-
 def union(w, M):  # T17: the mean size of the union of w-windows from M of 6 slots of a ring
     sizes = [sum(any(s[(p + d) % 6] for d in range(w)) for p in range(6)) for s in words(6) if sum(s) == M]
     return F(sum(sizes), comb(6, M))
 
-
 def biases(v):  # section 6: FoX, the bottleneck bias and expiry, from scalars v
     pairs = [(s, t) for s in range(len(v)) for t in range(s, len(v))]
     return [[s, t, -sum(v[s + 1 : t + 1]), -max(v[s + 1 : t + 1], default=0), min(0, v[s] - t + s)] for s, t in pairs]
-
 
 def p_value(wins, losses):
     return str(F(sum(comb(wins + losses, i) for i in range(losses + 1)), 2 ** (wins + losses)))
@@ -151,7 +139,9 @@ PROVED = {
         and all(rounds([1 / sum(h[1 : j + 1]) for h in taps()], y) for j, y in enumerate(e[0]["thresholds"], 1))
     ),
     "T16-slots": lambda e, x: rounds([(1 - taps()[a][1]) / sum(taps()[b]) for a, b in ENDS], e[0]["gap"]),
-    **dict.fromkeys(("T17-reach", "T17-floor", "T17-estimate", "T18-pairs", "T18-gated"), lambda e, x: len(e) > 0 and all(map(seen, e))),
+    **dict.fromkeys(
+        ("T17-reach", "T17-floor", "T17-estimate", "T18-pairs", "T18-gated", "T18-full"), lambda e, x: len(e) > 0 and all(map(seen, e))
+    ),
     "T18-layers": lambda e, x: all(
         2 * (n - 1) * (n - w) ** L <= (n - 1) ** L
         and 2 * (n - 1) * (n - w) ** (L - 1) > (n - 1) ** (L - 1)
@@ -162,7 +152,24 @@ PROVED = {
     "T19-lattice": lambda e, x: small_world(e[0]),
     "T19-union": lambda e, x: small_world(e[0]),
 }
-CASES = {}
+# fmt: off
+CASES = {  # claim: the number of cases of its scope, where there is a formula
+    "T12-minmax": lambda x: sum(c**k for c in range(1, x + 1) for k in range(1, 6)),
+    "T12-min": lambda x: 2 * sum(c**k for c in range(1, x + 1) for k in range(1, 6)),
+    "T12-count": lambda x: 3 * x, "T12-needed": lambda x: 3 * (3 + 9 + 27 + 81),
+    "T13-min": lambda x: sum([1, 1, 2, 11, 170, 7429][:x]), "T13-count": lambda x: sum([1, 1, 2, 6, 22, 94, 451, 2386, 13775][:x]),
+    "T14-residual": lambda x: 15 * (2**x - 1), "T14-symbols": lambda x: 3, "T14-softmin": lambda x: 753,
+    "special-integers": lambda x: 3 * 4**x * x * (x + 1) // 2, "special-symbols": lambda x: 31,
+    "T15-softmax": lambda x: 15, "T15-dead": lambda x: 125 * (4 * x + 10), "T15-threshold": lambda x: 125 * 11 * 17 + 1,
+    "T16-taps": lambda x: 21, "T16-match": lambda x: 3 * x + 1, "T16-slots": lambda x: 4,
+    "T17-union": lambda x: sum(n * (2**n - 1) for n in range(1, x + 1)), "T17-estimate": lambda x: sum(n * n for n in (4096, 1024, 60, 64)),
+    "T17-floor": lambda x: 1 + 2 * x * sum((x + w - 3) // (w - 1) for w in range(2, 9)),
+    "T18-edge": lambda x: sum([0, 0, 4, 36, 288, 2400, 21600, 211680, 2257920][: x + 1]), "T18-layers": lambda x: 3,
+    "T19-lattice": lambda x: 3 * x + 1,
+    "stats-sign-test": lambda x: 3 + sum((k + 1) * 2**k for k in range(x + 1)), "stats-counts": lambda x: comb(x + 4, 4),
+    "stats-power": lambda x: 3, "stats-sources": lambda x: 14,
+}
+# fmt: on
 
 
 def problem(text):

@@ -67,7 +67,8 @@ def littlestone(functions, points):
             pairs.append(sorted((inside, outside), key=len))
         return sorted((pair for pair in pairs if len(pair[0]) >= 1 << (depth - 1)), key=lambda pair: -len(pair[0]))
 
-    family, depth = frozenset(functions), 0
-    while shatters(family, depth + 1):
-        depth += 1
+    family = frozenset(functions)
+    depth = len(family).bit_length() - 1
+    while not shatters(family, depth):
+        depth -= 1
     return depth

@@ -1,8 +1,16 @@
-"""Breaking what a claim relies on, and seeing it refuted."""
+"""Breaking what a claim relies on, and seeing it refuted; and each claim's default run, once."""
+
+import functools
 
 import pytest
 
 from attnprobe.theory.claim import catalogue, load, verify
+
+
+@pytest.fixture(scope="session")
+def certified():
+    """Return a function from a claim's name to its Certificate at the default scope, run once a session."""
+    return functools.cache(lambda name: verify(load(catalogue()[name])))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """T8: keys fixed as they are written need d p >= r-2 bits of query, if a key is alive by its distance from the oldest alive one."""
 
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 from attnprobe.theory.claim import Case, Span, claim
@@ -66,6 +67,7 @@ def ask(word, p):
     return tuple(1 + int("".join(map(str, bits[c : c + p])), 2) for c in range(0, len(bits), p))
 
 
+@cache  # many words share a prefix
 def key(i, prefix, r, p):
     """Return key i, from 0, as (coordinate, number there), or None for the zero key; it is made from the rungs before it alone."""
     if i == r - 1 or 0 not in prefix:
