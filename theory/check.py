@@ -110,7 +110,7 @@ def realised(e, d):  # a head of d dimensions and the words that it lists, each 
     for n, (w, q, offsets, theta) in enumerate(zip(*(e[name] for name in ("words", "queries", "offsets", "thresholds")), strict=True), 1):
         logits = [dot(q, key) + o - theta for key, o in zip(e["keys"], offsets, strict=True)]
         good = good and all(x and (x < 0) == w >> i & 1 for i, x in enumerate(logits))
-        total += n**3 * dot(logits, range(1, r + 1))
+        total += 2**n * dot(logits, range(1, r + 1))
     return good and total == e["sum"] and len({*e["words"]}) == len(e["words"]) == min(32, 2 ** (r - 1)) and r
 def bases(e, strength=0):  # the offsets before the dips, which must not depend on the word
     rows = zip(e["words"], e["offsets"], strict=True)

@@ -44,12 +44,12 @@ def spread(r, count=32):
 
 
 def shown(words, keys, offsets, queries, thresholds):
-    """Return the evidence that a head realises these words: its integers, and the sum over words n = 1.. and keys s of n^3 s (l_s - theta).
+    """Return the evidence that a head realises these words: its integers, and the sum over words n = 1.. and keys s of 2^n s (l_s - theta).
 
     words: (N,) integers, bit i-1 set iff key i is to be dead. keys (r, D); offsets (N, r), a word's own; queries (N, D); thresholds (N,).
     """
     keys, offsets, queries, thresholds = (np.asarray(x, np.int64) for x in (keys, offsets, queries, thresholds))
     margins = queries @ keys.T + offsets - thresholds[:, None]
-    total = int(np.arange(1, len(words) + 1) ** 3 @ margins @ np.arange(1, len(keys) + 1))
+    total = int(2 ** np.arange(1, len(words) + 1) @ margins @ np.arange(1, len(keys) + 1))
     given = {"words": words, "keys": keys, "offsets": offsets, "queries": queries, "thresholds": thresholds}
     return {name: np.asarray(value).tolist() for name, value in given.items()} | {"sum": total}

@@ -18,7 +18,7 @@ def chain(strengths):
     """Return the longest chain: positions p_1 < ... < p_m in 0..n-1 with |D_p| <= sum of |D_i| over the i between p and the next.
 
     >>> chain([1, 1, 1, 1, 1]), chain([8, 4, 2, 1])  # equal strengths: every other one; each above the sum of those after it: one alone
-    ([0, 2, 4], [3])
+    ([0, 2, 4], [0])
     """
     best = [[i] for i in range(len(strengths))]  # the longest chain that starts at i
     for p in range(len(strengths) - 1, -1, -1):
