@@ -2,6 +2,8 @@
 
 import numpy as np
 
+SPREAD = 2654435769  # odd, 2^32 over the golden ratio (Knuth, volume 3): multiples modulo a power of 2 are all different, and spread
+
 
 def moment_curve(r, d):
     """Return (keys, offsets) of Python integers, r keys (s, s^2, ..., s^d), offsets s^(d+1), the last offset larger than any vertex.
@@ -38,9 +40,9 @@ def degenerate(rng, r, d):
 
 
 def spread(r, count=32):
-    """Return at most `count` different words of r-1 bits as integers, from the first to the last, evenly spread."""
-    last = (1 << (r - 1)) - 1
-    return np.array(sorted({i * last // (count - 1) for i in range(count)}))
+    """Return the least of `count` and 2^(r-1) different words of r-1 bits, sorted integers, with no pattern among their bits."""
+    size = 1 << (r - 1)
+    return np.array(sorted(i * SPREAD % size for i in range(min(count, size))))
 
 
 def shown(words, keys, offsets, queries, thresholds):

@@ -117,10 +117,13 @@ def test_a_query_of_two_coordinates_by_hand():
     assert t8_bits.key(5, (0, 0, 0, 0, 0), 6, 2) is None
 
 
-def test_spread_words_are_different_and_reach_from_the_first_to_the_last():
+def test_spread_words_are_different_and_no_two_of_their_bits_go_together():
     assert heads.spread(3).tolist() == [0, 1, 2, 3]
-    words = heads.spread(12)
-    assert (len(words), words[0], words[-1], len(set(words.tolist()))) == (32, 0, 2**11 - 1, 32)
+    words = heads.spread(18)
+    assert len(set(words.tolist())) == 32
+    bits = (words[:, None] >> np.arange(17)) & 1
+    pairs = itertools.combinations(range(17), 2)
+    assert all(len({(x, y) for x, y in zip(bits[:, a], bits[:, b], strict=True)}) == 4 for a, b in pairs)
 
 
 def test_the_evidence_of_a_dependency_is_what_lambda_touches():
