@@ -81,6 +81,7 @@ class Training:
         self.order = tuple(seeds)
         self.hashes = {seed: hashlib.sha256() for seed in seeds}
         self.curves = {seed: [] for seed in seeds}
+        self.first_norms = {}  # seed -> norm of the first step's gradient, before the clip
         self.results = {}
 
     def run(self, progress):
@@ -109,6 +110,7 @@ class Training:
             losses[i], norms[i] = self.step(data.examples(i * B, (i + 1) * B), step)
         for n, seed in enumerate(self.stack.seeds):
             self.curves[seed].append([last, losses[:, n].mean().item()])
+            self.first_norms.setdefault(seed, norms[0, n].item())
         self.drop_failed({"loss": losses, "gradient norm": norms}, first)
 
     def data(self, index):
@@ -168,6 +170,8 @@ class Training:
 
         fresh = ("test", "confirm"), CONFIRM  # where seeds may leave, ("test",) has been looked at
         score = self.score(step, *(fresh if self.task.leave else (("test",), self.task.test_size)))
+        if self.task.gradient:
+            score["gradient"] = torch.tensor([self.first_norms[seed] for seed in self.stack.seeds], dtype=torch.float64)
         solved, heads = self.task.solved(score), self.heads(step)
         for n, seed in enumerate(self.stack.seeds):
             values = {name: v[n].item() for name, v in score.items()}
