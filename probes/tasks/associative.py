@@ -206,10 +206,14 @@ class Associative(Task):
 
 
 def shuffled(rng, n, count):
-    """n random orders of 0..count-1: (n, count) uint8."""
+    """n random orders of 0..count-1, count <= 256: (n, count) uint8. Sorts 56 random bits above the 8 of the number: several
+    times faster than Generator.permuted."""
     import numpy as np
 
-    return rng.permuted(np.arange(count, dtype=np.uint8)[None].repeat(n, 0), axis=1)
+    numbers = np.arange(count, dtype=np.uint64)
+    drawn = rng.integers(0, 1 << 64, (n, count), dtype=np.uint64) & ~np.uint64(255) | numbers
+    drawn.sort(axis=1)
+    return drawn.astype(np.uint8)  # the low 8 bits
 
 
 def take(x, index):
