@@ -49,6 +49,7 @@ def command_of(name):
     """The typer command of a task."""
     task = TASKS[name]
     own, shared = task_options(task), shared_options(task)
+    first, second = (shlex.quote(arm) for arm in (task().arms[0], f"{task().arms[1]}@8"))
 
     def body(**options):
         run(task(**{field: options.pop(field) for field in own}), **options)
@@ -61,7 +62,7 @@ def command_of(name):
 
         [bold]probe run {name} --seeds 100:115[/bold]          on seeds that no recipe was chosen on
 
-        [bold]probe run {name} --arm fpa --arm fox@8[/bold]    these arms, and their controls, if any
+        [bold]probe run {name} --arm {first} --arm {second}[/bold]    these arms, and their controls if there are any
 
         [bold]probe run {name} --json > run.json[/bold]
 

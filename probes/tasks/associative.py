@@ -195,13 +195,13 @@ class Associative(Task):
         return made
 
     def picture(self, batch):
-        """Tokens as k = key, v = value, ? = a row that asks for a key; below, the decoyed key and the answers."""
+        """Tokens as k = key, v = value, ? = a row that asks for a key; below, whose decoy a pair is, and the answers."""
         K, tokens = self.keys, batch.tokens[0]
         names = [f"k{t}" if t < K else f"v{t - K}" if t < K + self.values else "bos" for t in map(int, tokens[: self.context])]
         yield "token", [*names, *(f"?k{t}" for t in tokens[self.context :])]
         if self.decoys:
             pulled = zip(batch.side["mix"][0], batch.side["amount"][0], strict=True)
-            yield "decoy of", [f"k{t}" if amount else "" for t, amount in pulled]
+            yield "decoy", [f"k{t}" if amount else "" for t, amount in pulled]
         yield "answer", [*([""] * self.context), *("-" if v == self.values else f"v{v}" for v in batch.target[0])]
 
 

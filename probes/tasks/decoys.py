@@ -13,8 +13,9 @@ from attnprobe.probes.tasks.associative import ASKED, HALLUCINATION, PRESENT, As
 class Decoys(Associative):
     """Whether a threshold tells a key from its decoys: each asked key, present or absent, has a decoy pair with a value of its own.
 
-    A decoy's key is e(other) + eps e(asked), not renormalised; eps is one of 0.05, 0.2, 0.5, 1, drawn per context. Twelve pairs
-    and eight decoys stand in random order, then four present and four absent keys are asked for (two pairs, two decoys here):
+    A decoy's key is e(other) + eps e(asked), not renormalised; eps is one of 0.05, 0.2, 0.5, 1, drawn per context.
+    Twelve pairs and eight decoys stand in random order, then four present and four absent keys are asked for (two
+    pairs, two decoys here):
 
         k7 v1   k5 v0   k2 v1   k8 v3     ?k4 ?k7        answers: - v1
                 = decoy         = decoy
@@ -22,11 +23,12 @@ class Decoys(Associative):
 
     Every score is also given at each eps; solved needs each of them, so that no eps hides behind another.
 
-    Shortcuts score, at present keys: one fixed value 25 %, the last value and the value at the row's own place 28.75 %, the most
-    frequent value 36.9 %, each with 100 % hallucination; silence 0 % with 0 %; the decoy's value 25 % with 100 %. Looking the
-    token up (a decoy's own token is never asked for): 100 % with 0 %.
+    Shortcuts score, at present keys: one fixed value 25 %, the last value and the value at the row's own place
+    28.75 %, the most frequent value 36.9 %, each with 100 % hallucination; silence 0 % with 0 %; the decoy's value
+    25 % with 100 %. Looking the token up (a decoy's own token is never asked for): 100 % with 0 %.
 
-    Choices of ours, not stated by the source: as in unanswerable; 12 pairs and 8 decoys; the decoys' form and the four eps.
+    Choices of ours, not stated by the source: as in unanswerable; 12 pairs and 8 decoys; the decoys' form and the
+    four eps.
     """
 
     pairs: int = field(default=12, metadata={"help": "Key-value pairs in a context, decoys not counted."})

@@ -17,14 +17,15 @@ class Recall(Associative):
 
         k7 v1   k2 v1   k9 v3     ?k9 ?k7 ?k2      answers: v3 v1 v1
 
-    Without a position and a key filter a layer sees which values there are and not whose: it answers the most frequent one,
-    and no such layer passes E[max count] / 8 = 0.44226.
+    Without a position and a key filter a layer sees which values there are and not whose: it answers the most
+    frequent one, and no such layer passes E[max count] / 8 = 0.44226.
 
-    Shortcuts score: one fixed value 25 %, the last value 34.4 %, the value at the row's own place 34.4 %, the most frequent
-    value 44.2 %; looking the key up, 100 %. Slices: the asked pair stands early or late in the context.
+    Shortcuts score: one fixed value 25 %, the last value 34.4 %, the value at the row's own place 34.4 %, the most
+    frequent value 44.2 %; looking the key up, 100 %. Slices: the asked pair stands early or late in the context.
 
-    Choices of ours, not stated by the source: 32 keys, 4 values, 8 pairs; frozen embeddings of length 1, model_dim = head_dim =
-    64, W_V = W_O = I, no residual, no BOS; what trains, the loss |o - e_value|^2 and the recipe; the answer is the nearest value.
+    Choices of ours, not stated by the source: 32 keys, 4 values, 8 pairs; frozen embeddings of length 1, model_dim
+    = head_dim = 64, W_V = W_O = I, no residual, no BOS; what trains, the loss |o - e_value|^2 and the recipe; the
+    answer is the nearest value.
     """
 
     @property

@@ -17,12 +17,12 @@ class ScoreShift(Associative):
 
         k7 v1   k2 v1   k9 v3     ?k9 ?k7 ?k2      answers: v3 v1 v1
 
-    Softmax does not see a constant. A rectified normaliser does: where no score of a row exceeds the threshold, its weights and
-    every gradient are exactly 0, and a row dead at the start stays dead (dead: the share of such rows at the end; gradient: the
-    norm of the first step's gradient). Such a layer answers one fixed value: 25 %.
+    Softmax does not see a constant. A rectified normaliser does: where no score of a row exceeds the threshold, its
+    weights and every gradient are exactly 0, and a row dead at the start stays dead (dead: the share of such rows
+    at the end; gradient: the norm of the first step's gradient). Such a layer answers one fixed value: 25 %.
 
-    Shortcuts score as in recall: one fixed value 25 %, the last value and the value at the row's own place 34.4 %, the most
-    frequent value 44.2 %; looking the key up, 100 %.
+    Shortcuts score as in recall: one fixed value 25 %, the last value and the value at the row's own place 34.4 %,
+    the most frequent value 44.2 %; looking the key up, 100 %.
 
     Choices of ours, not stated by the source: the task itself, delta = 2, and all that recall says.
     """

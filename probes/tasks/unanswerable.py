@@ -17,15 +17,16 @@ class Unanswerable(Associative):
 
         k7 v1   k2 v1   k9 v3     ?k4 ?k9 ?k7 ?k1      answers: - v3 v1 -
 
-    A row gives a value iff o . e_v > 1/2 for some v: it is then nearer to e_v than to 0. hallucination: an absent key that gets
-    a value; a present key that gets none is an error too. mass: the row's weights at an absent key.
+    A row gives a value iff o . e_v > 1/2 for some v: it is then nearer to e_v than to 0. hallucination: an absent
+    key that gets a value; a present key that gets none is an error too. mass: the row's weights at an absent key.
 
-    Shortcuts score, at present keys: one fixed value 25 %, the last value and the value at the row's own place 34.4 %, the most
-    frequent value 44.2 %, each with 100 % hallucination; silence 0 % with 0 %. Looking the key up: 100 % with 0 %.
+    Shortcuts score, at present keys: one fixed value 25 %, the last value and the value at the row's own place 34.4
+    %, the most frequent value 44.2 %, each with 100 % hallucination; silence 0 % with 0 %. Looking the key up: 100
+    % with 0 %.
 
-    Choices of ours, not stated by the source: as in recall; 4 + 4 rows; |o|^2 as the loss at an absent key, and that decode
-    rule. With a fully trained model, a cross-entropy loss and a class 'absent' softmax hallucinates <= 1 % in our prototype:
-    what is shown here needs the output that is to be kept unchanged (|o|^2).
+    Choices of ours, not stated by the source: as in recall; 4 + 4 rows; |o|^2 as the loss at an absent key, and
+    that decode rule. With a fully trained model, a cross-entropy loss and a class 'absent' softmax hallucinates <=
+    1 % in our prototype: what is shown here needs the output that is to be kept unchanged (|o|^2).
     """
 
     absent = ASKED

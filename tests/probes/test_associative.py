@@ -123,7 +123,7 @@ def test_a_shortcut_scores_what_the_docstring_says(task, shortcut):
 @pytest.mark.parametrize("name", TASK)
 def test_the_docstring_states_the_shortcuts_shares(name):
     task = TASK[name]()
-    stated = [float(x) for x in re.findall(r"([\d.]+) %", TASK[name].__doc__)]
+    stated = [float(x) for x in re.findall(r"([\d.]+)\s+%", TASK[name].__doc__)]
     for shortcut, share in expected(task).items():
         if task.absent or shortcut != "silence":
             assert any(abs(x - 100 * share) <= 0.06 for x in stated), shortcut
