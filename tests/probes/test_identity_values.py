@@ -155,11 +155,13 @@ def test_the_number_of_operators_does_not_grow_with_seeds_batch_or_length(name, 
     assert operators(name, spec, pairs=20) == base
 
 
-def test_the_same_seed_sees_the_same_data_whatever_the_mechanism_and_the_width():
-    hashes = {
-        train_seeds(TASKS["recall"](), parse(spec), d, seeds, replace(SHORT["recall"], steps=2))[0]["data_hash"]
-        for spec, d, seeds in [("softmax", 4, (7,)), ("pn_fir_tau", 64, (7, 1))]
-    }
+@pytest.mark.parametrize("name", ["recall", "decoys"])
+def test_the_same_seed_sees_the_same_data_whatever_the_mechanism_the_width_and_the_threads(name):
+    hashes = set()
+    for spec, d, seeds, threads in [("softmax", 4, (7,), 1), ("pn_fir_tau", 64, (7, 1), 2)]:
+        torch.set_num_threads(threads)
+        hashes.add(train_seeds(TASKS[name](), parse(spec), d, seeds, replace(SHORT[name], steps=2))[0]["data_hash"])
+    torch.set_num_threads(1)
     assert len(hashes) == 1
 
 

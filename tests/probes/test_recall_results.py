@@ -21,9 +21,7 @@ def rows(name, tmp_path, specs, **options):
     arms = [arm(spec, task.head_dim) for spec in (task.reference, *specs)]
     results = run_probe(task, arms, FRESH, task.recipe, Store(tmp_path), workers=min(2, default_workers()))
     report = build("test", task, task.recipe, FRESH, task.head_dim, "cpu", reference, results)
-    found = {row["arm"].rpartition("@")[0]: row for row in report["arms"]}
-    assert all(row["seconds"] <= 60 for row in found.values())
-    return found
+    return {row["arm"].rpartition("@")[0]: row for row in report["arms"]}
 
 
 def scores(row, name):
