@@ -170,8 +170,6 @@ class Training:
 
         fresh = ("test", "confirm"), CONFIRM  # where seeds may leave, ("test",) has been looked at
         score = self.score(step, *(fresh if self.task.leave else (("test",), self.task.test_size)))
-        if self.task.gradient:
-            score["gradient"] = torch.tensor([self.first_norms[seed] for seed in self.stack.seeds], dtype=torch.float64)
         solved, heads = self.task.solved(score), self.heads(step)
         for n, seed in enumerate(self.stack.seeds):
             values = {name: v[n].item() for name, v in score.items()}
@@ -193,7 +191,8 @@ class Training:
                 for name, value in self.task.score(output, batch).items():
                     total[name] = total.get(name, 0) + value * n
                 seen += n
-        return {name: value / seen for name, value in total.items()}
+        first = torch.tensor([self.first_norms[seed] for seed in self.stack.seeds], dtype=torch.float64)
+        return {name: value / seen for name, value in total.items()} | ({"gradient": first} if self.task.gradient else {})
 
     def evaluation(self, path, size):
         """Stacked batches of the evaluation data, chunk by chunk."""
