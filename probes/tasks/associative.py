@@ -123,36 +123,11 @@ class Associative(Task):
             yield self.encode(rng, n, np.resize(self.amounts, n) if self.amounts else None)
 
     def encode(self, rng, n, eps):
-        """n contexts with their rows; eps (n,) where there are decoys. side: slot (n, rows), the asked pair's place in the context
-        (255: absent); with decoys mix and amount (n, T), what is added to a position's embedding, and eps."""
-        import numpy as np
+        """n contexts with their rows; eps (n,) where there are decoys."""
+        from attnprobe.probes.tasks.pairs import Sizes, contexts
 
-        from attnprobe.probes.batch import Batch
-
-        P, A, D, V = self.pairs, self.absent, self.decoys, self.values
-        order = shuffled(rng, n, self.keys)
-        chosen = shuffled(rng, n, P)[:, : self.present]  # the pairs asked for
-        own = np.concatenate([order[:, :P], order[:, P + A : P + A + D]], 1)  # (n, P + D)
-        value = rng.integers(0, V, (n, P + D), dtype=np.uint8)
-        asked = np.concatenate([take(own, chosen), order[:, P : P + A]], 1)  # (n, rows)
-        answer = np.concatenate([take(value, chosen), np.full((n, A), V, np.uint8)], 1)
-        place = np.arange(P + D, dtype=np.uint8)[None].repeat(n, 0) if not D else shuffled(rng, n, P + D)  # of each pair
-        slot = np.concatenate([take(place, chosen), np.full((n, A), 255, np.uint8)], 1)
-        rows = shuffled(rng, n, self.rows)
-
-        tokens = np.full((n, self.context + self.rows), self.keys + V, np.uint8)  # BOS
-        inside = tokens[:, self.start : self.context]
-        np.put_along_axis(inside[:, ::2], place, own, 1)
-        np.put_along_axis(inside[:, 1::2], place, value + np.uint8(self.keys), 1)
-        tokens[:, self.context :] = take(asked, rows)
-        side = {"slot": take(slot, rows)}
-        if D:
-            side |= {"mix": np.zeros_like(tokens), "amount": np.zeros(tokens.shape, np.float32), "eps": eps.astype(np.float32)}
-            at = self.start + 2 * place[:, P:].astype(np.intp)
-            np.put_along_axis(side["mix"], at, asked[:, np.arange(D) % self.rows], 1)  # the asked keys in turn
-            np.put_along_axis(side["amount"], at, side["eps"][:, None], 1)
-        scored = np.arange(self.context, self.context + self.rows)
-        return Batch(tokens, take(answer, rows), scored, np.arange(tokens.shape[1]) < self.context, side)
+        sizes = Sizes(self.pairs, self.keys, self.values, self.present, self.absent, self.decoys, self.start)
+        return contexts(rng, n, sizes, eps)
 
     def loss(self, output, batch):
         import torch
@@ -203,24 +178,6 @@ class Associative(Task):
             pulled = zip(batch.side["mix"][0], batch.side["amount"][0], strict=True)
             yield "decoy", [f"k{t}" if amount else "" for t, amount in pulled]
         yield "answer", [*([""] * self.context), *("-" if v == self.values else f"v{v}" for v in batch.target[0])]
-
-
-def shuffled(rng, n, count):
-    """n random orders of 0..count-1, count <= 256: (n, count) uint8. Sorts 56 random bits above the 8 of the number: several
-    times faster than Generator.permuted."""
-    import numpy as np
-
-    numbers = np.arange(count, dtype=np.uint64)
-    drawn = rng.integers(0, 1 << 64, (n, count), dtype=np.uint64) & ~np.uint64(255) | numbers
-    drawn.sort(axis=1)
-    return drawn.astype(np.uint8)  # the low 8 bits
-
-
-def take(x, index):
-    """x[i, index[i, j]]."""
-    import numpy as np
-
-    return np.take_along_axis(x, index, 1)
 
 
 def share(x, where):
