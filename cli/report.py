@@ -7,7 +7,7 @@ from attnprobe.probes.papers import figure
 from attnprobe.probes.stats import clopper_pearson, discordant, holm, median, sign_test
 
 SCHEMA = 1
-NEAR = 0.05  # of the threshold: a seed this close is named, since another rule would judge it otherwise
+NEAR = 0.05  # of the threshold, or of the error it allows: a seed this close is named, since another rule would judge it otherwise
 TUNED = range(0, 15)  # the seeds that recipes were chosen on
 FRESH = "100:115"
 
@@ -136,11 +136,12 @@ def common(reference, row):
 
 
 def near_threshold(rows):
-    """Seeds within NEAR of the threshold, as arm -> seeds."""
+    """Seeds within NEAR of the threshold, as arm -> seeds; of a share that is to be high, NEAR of the error it allows."""
     found = {}
     for row in rows:
         limit = row["metric"]["threshold"]
-        close = [s["seed"] for s in row["seeds"] if s["metric"] is not None and abs(s["metric"] - limit) <= NEAR * limit]
+        size = limit if row["metric"]["better"] == "low" else 1 - limit
+        close = [s["seed"] for s in row["seeds"] if s["metric"] is not None and abs(s["metric"] - limit) <= NEAR * size]
         if close:
             found[row["arm"]] = close
     return found

@@ -25,7 +25,7 @@ def shared_options(task):
     return {
         "arm": option(list[str] | None, None, f"An arm, repeatable; default: {', '.join(task().arms)}.", ARMS, metavar="SPEC[@D]"),
         "head_dim": option(int, task.head_dim, "Head dimension of arms without @D.", ARMS),
-        "reference": option(str, "fpa", "The arm that the others are compared with.", ARMS, metavar="SPEC[@D]"),
+        "reference": option(str, task.reference, "The arm that the others are compared with.", ARMS, metavar="SPEC[@D]"),
         "control": option(bool, True, "Run the others again at a head dimension that suffices.", ARMS, "--control/--no-control"),
         "seeds": option(str, "15", "A count (15 is 0:15) or a range (100:115).", TRAINING),
         "steps": option(int, recipe.steps, "Optimiser steps.", TRAINING),
@@ -49,6 +49,7 @@ def command_of(name):
     """The typer command of a task."""
     task = TASKS[name]
     own, shared = task_options(task), shared_options(task)
+    first, second = (shlex.quote(arm) for arm in (task().arms[0], f"{task().arms[1]}@8"))
 
     def body(**options):
         run(task(**{field: options.pop(field) for field in own}), **options)
@@ -61,7 +62,7 @@ def command_of(name):
 
         [bold]probe run {name} --seeds 100:115[/bold]          on seeds that no recipe was chosen on
 
-        [bold]probe run {name} --arm fpa --arm fox@8[/bold]    these arms, and their controls
+        [bold]probe run {name} --arm {first} --arm {second}[/bold]    these arms, and their controls if there are any
 
         [bold]probe run {name} --json > run.json[/bold]
 

@@ -6,6 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from attnprobe.cli.report import FRESH, TUNED
+from attnprobe.cli.verdict import NO_THEOREM
 
 
 def number(x, digits=3):
@@ -35,8 +36,11 @@ def realised(row):
 
 
 def source(row):
-    """The source's k/n."""
-    return f"{row['source']['value']}/{row['source']['n']}" if row["source"] else "-"
+    """The source's k/n, or its value where it gives no n."""
+    if not row["source"]:
+        return "-"
+    value, n = row["source"]["value"], row["source"]["n"]
+    return f"{value}/{n}" if n else value if isinstance(value, str) else number(value)
 
 
 # (heading, cell, justification), in order of display
@@ -74,14 +78,24 @@ GIVES_WAY = {
 def columns_for(report, console):
     """The columns that fit the console's width, and those that gave way."""
     names, gone = full_columns(report), []
-    for name, instead in GIVES_WAY.items():
+    for name, instead in gives_way(report).items():
         if Measurement.get(console, console.options.update(max_width=1000), table_of(report, names)).maximum <= console.width:
             break
         if name in names:
             at = names.index(name)
             names[at : at + 1] = [instead] if instead else []
-            gone += [] if instead else [COLUMNS[name][0]]
+            gone += [] if instead else [all_columns(report)[name][0]]
     return names, gone
+
+
+def gives_way(report):
+    """GIVES_WAY, with the scores of slices (present@0.2) after the first two; before the metric, where it stands beside other scores,
+    a dimension common to all arms, then Holm's p."""
+    items, scores = list(GIVES_WAY.items()), report["arms"][0]["scores"]
+    slices = [(f"score {name}", None) for name in scores if "@" in name]
+    common = [("head_dim", None)] if scores and len({row["head_dim"] for row in report["arms"]}) == 1 else []
+    last = list(GIVES_WAY).index("median")
+    return dict([*items[:2], *slices, *items[2:last], *common, *([("p_holm", None)] if scores else []), *items[last:]])
 
 
 def full_columns(report):
@@ -99,6 +113,8 @@ def all_columns(report):
 
 def present(report, name):
     """Whether any arm has something to say in a column."""
+    if name == "theory":
+        return any(row["theory"]["text"] != NO_THEOREM for row in report["arms"])
     return name not in ("realised", "source") or any(row[name] is not None for row in report["arms"])
 
 
@@ -108,7 +124,8 @@ def table_of(report, names):
     metric, columns = report["arms"][0]["metric"]["name"], all_columns(report)
     for name in names:
         heading, _, justify = columns[name]
-        heading = f"{metric} median" if name == "median" else heading
+        if name == "median":  # beside other scores, all medians, the footer says so
+            heading = metric if report["arms"][0]["scores"] else f"{metric} median"
         # the arm and the theorem may wrap; numbers never
         least = 4 if name == "arm" else None
         table.add_column(heading, justify=justify, no_wrap=name not in ("theory", "arm", "realised"), overflow="fold", min_width=least)
@@ -142,7 +159,8 @@ def footer(report, console):
         yield "sets: realised by the best seed / realisable with its keys and offsets, by theory / ceiling of any such head"
         yield "solved is about the mean over sets: a solved arm may stay below 'all sets'"
     if report["arms"][0]["scores"]:
-        yield f"{', '.join(report['arms'][0]['scores'])}: the median over seeds"
+        names = [report["arms"][0]["metric"]["name"], *report["arms"][0]["scores"]]
+        yield f"{', '.join(names)}: the median over seeds; worst: of the first"
     if report["family"]:
         pairs = f"{report['reference']} solves more, paired by seed"
         yield f"p: one-sided exact sign test, {pairs}; Holm over {len(report['family'])} arms; controls carry none"

@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 
 from attnprobe.theory.rank import bound, ceiling
+from attnprobe.theory.recall import majority_ceiling
 
 PATH = {"fpa", "fpa-hard", "fpa-sum"}  # the field falls below a key's level exactly at its own dip (T1)
 ORDER_BLIND = {"alibi", "alibi-fixed", "fox", "expiry", "bottleneck", "selective", "dcp"}  # one offset vector for all sets
+
+NO_THEOREM = "no theorem"
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ def verdict(task, arm):
 
 def no_theorem(task, arm):
     """Nothing is proved of this arm on this task."""
-    return Verdict("none", None, "no theorem", None)
+    return Verdict("none", None, NO_THEOREM, None)
 
 
 def ladder(task, arm):
@@ -51,4 +54,13 @@ def exhaustive(task, sets):
     return sets if task.sets else None
 
 
-RULES = {"ladder": ladder}
+def recall(task, arm):
+    """Without position, bias and filtered keys a layer sees which values there are and not whose."""
+    mixer = arm.spec.layers[0]
+    pairless = mixer.key_filter.name in ("none", "zero-keys") and mixer.position.name == "nope" and mixer.bias.name == "none"
+    if not pairless or mixer.routing.name != "full":
+        return no_theorem(task, arm)
+    return Verdict("bound", None, f"present <= {float(majority_ceiling(task.pairs, task.values)):.5f}", None)
+
+
+RULES = {"ladder": ladder, "recall": recall, "score-shift": recall, "unanswerable": recall, "sink": recall}

@@ -7,19 +7,21 @@ from typing import Any
 
 from attnprobe.probes.mixers.attention import Attention, scoped
 from attnprobe.probes.mixers.parts import Dims, Init
-from attnprobe.probes.mixers.stream import Dense, Lookup
+from attnprobe.probes.mixers.stream import Dense, Lookup, Mixture
 
 
 @dataclass(frozen=True)
 class ModelSpec:
     """The model that a task wants, as data.
 
-    embedding: "features" (a fixed table `features` (V, M)) | "learned" (vocab_size x model_dim);
-    values: "none" (the output is the layer's log weights (N, B, H, T', S)) | "learned" (logits (N, B, T', classes));
-    query: "token" | "oracle" (an MLP of side["bits"], `oracle_bits` of them);
+    embedding: "features" (a fixed table `features` (V, M)) | "learned" (vocab_size x model_dim) | "frozen" (the same size, random
+    rows of length 1 for each seed, never trained; where `mixed`, side["amount"] of the token side["mix"] is added);
+    values: "none" (the output is the layer's log weights (N, B, H, T', S)) | "learned" (logits (N, B, T', classes)) | "identity"
+    (one head whose values are the embeddings, no W_V, W_O or residual: the output is Seen; the first `valueless` positions have value 0);
+    query: "token" (plus a trained constant where `query_bias`) | "oracle" (an MLP of side["bits"], `oracle_bits` of them);
     rows: how many of the last positions the last layer computes; positions: "none" | "learned" (added to embeddings);
     mlp: hidden width of each layer's MLP, 0 for none; key_std, init_std, output_std: of the initial weights;
-    score_scale: of q k^T, None for 1 / sqrt(D); field_std, forget, level: see Dims.
+    score_scale: of q k^T, None for 1 / sqrt(D); score_shift: taken off every score; field_std, forget, level: see Dims.
     """
 
     vocab_size: int
@@ -40,14 +42,18 @@ class ModelSpec:
     init_std: float = 0.1
     output_std: float = 0.1
     score_scale: float | None = None
+    score_shift: float = 0.0
+    query_bias: bool = False
+    mixed: bool = False
+    valueless: int = 0
     field_std: float = 0.1
     forget: float = 3.0
     level: float = 1.0
 
     def __post_init__(self):
         choices = {
-            "embedding": ("features", "learned"),
-            "values": ("none", "learned"),
+            "embedding": ("features", "learned", "frozen"),
+            "values": ("none", "learned", "identity"),
             "query": ("token", "oracle"),
             "positions": ("none", "learned"),
         }
@@ -56,11 +62,25 @@ class ModelSpec:
                 raise ValueError(f"ModelSpec.{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
         if self.values == "none" and self.layers != 1:
             raise ValueError(f"a model without values has one layer, not {self.layers}: its output is that layer's weights")
+        if self.values == "identity" and (self.embedding, self.layers, self.num_heads) != ("frozen", 1, 1):
+            raise ValueError(
+                f"identity values need a frozen embedding, one layer and one head, "
+                f"not {self.embedding}, {self.layers} layers, {self.num_heads} heads: the output is compared with that embedding"
+            )
 
     @property
     def width(self):
         """M, the size of the vectors that layers read."""
         return self.features.shape[1] if self.embedding == "features" else self.model_dim
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a layer with identity values gives: output (N, B, T', M), weights (N, B, T', S), table (N, V, M), the embedding."""
+
+    output: Any
+    weights: Any
+    table: Any
 
 
 class Model:
@@ -73,16 +93,19 @@ class Model:
         import torch
 
         self.shape, self.device = shape, torch.device(device)
-        dims = Dims(shape.width, head_dim, shape.num_heads, shape.field_std, shape.forget, shape.level)
+        gain = shape.values == "learned"
+        dims = Dims(shape.width, head_dim, shape.num_heads, shape.field_std, shape.forget, shape.level, gain)
         self.layers = [Attention(mixer, dims, shape, self.device.type) for mixer in spec.of_layers(shape.layers)]
         self.features = {}
 
     def parameters(self):
-        """Name -> Init of every trained parameter, the same names in every arm for the same role."""
+        """Name -> Init of every parameter, trained or frozen, the same names in every arm for the same role."""
         shape, M = self.shape, self.shape.width
         inits = {}
         if shape.embedding == "learned":
             inits["embedding"] = Init((shape.vocab_size, M), std=shape.init_std)
+        if shape.embedding == "frozen":
+            inits["embedding"] = Init((shape.vocab_size, M), std=1.0, frozen=True, unit=True)
         if shape.positions == "learned":
             inits["positions"] = Init((shape.seq_len, M), std=shape.init_std)
         for i, layer in enumerate(self.layers, 1):
@@ -97,9 +120,12 @@ class Model:
         return inits
 
     def __call__(self, p, batch, draw):
-        """p: name -> (N, ...); batch: stacked Batch; draw(layer) -> Draw. Returns log weights or logits, see ModelSpec."""
+        """p: name -> (N, ...); batch: stacked Batch; draw(layer) -> Draw. Returns log weights, logits or Seen, see ModelSpec."""
         if self.shape.values == "none":
             return self.layers[0](scoped(p, "layer1"), self.embed(p, batch), batch, draw(1), self.shape.rows)
+        if self.shape.values == "identity":
+            seen = self.layers[0](scoped(p, "layer1"), self.embed(p, batch), batch, draw(1), self.shape.rows)
+            return Seen(*seen.split([self.shape.width, batch.tokens.shape[2]], -1), p["embedding"])
         h = self.residual(p, batch)
         for i, layer in enumerate(self.layers, 1):
             own = scoped(p, f"layer{i}")
@@ -117,8 +143,12 @@ class Model:
         """The first layer's input as rows of a table."""
         import torch
 
-        if self.shape.embedding == "learned":
-            return Lookup(p["embedding"], batch.tokens, batch.key_tokens)
+        if self.shape.embedding != "features":
+            x = Lookup(p["embedding"], batch.tokens, batch.key_tokens)
+            if not self.shape.mixed:
+                return x
+            mix = batch.side["mix"]
+            return Mixture(x, Lookup(p["embedding"], mix, mix), batch.side["amount"])
         dtype = p["layer1.key"].dtype
         if dtype not in self.features:
             self.features[dtype] = torch.as_tensor(self.shape.features, dtype=dtype, device=self.device)

@@ -9,15 +9,19 @@ WHERE_LADDER = "FPA, one-layer probes, 15 seeds"
 
 @dataclass(frozen=True)
 class Figure:
-    """`value` of `n` seeds solved, as a source states it (a string where it gives a range), for one arm (canonical spec) of one task."""
+    """What a source states (a string where it gives a range) of one arm (canonical spec) of one task.
+
+    `value` of `n` seeds solved, or without n the value of the score `metric`.
+    """
 
     task: str
     arm: str
     head_dim: int
-    value: int | str
-    n: int
+    value: int | float | str
+    n: int | None
     where: str
     options: dict = field(default_factory=dict)
+    metric: str | None = None
 
 
 def ladder():
@@ -34,7 +38,24 @@ def ladder():
             yield Figure("ladder", "fpa", 4, fpa[r], 15, WHERE_LADDER, options)
 
 
-FIGURES = tuple(ladder())
+def associative():
+    """Shares that the source of pn_fir_tau gives, without a number of seeds; its sizes and models are not ours."""
+
+    def scored(task, arm, value, metric, where):
+        return Figure(task, arm, 64, value, None, f"pn_fir_tau, {where}", {}, metric)
+
+    yield scored("recall", "softmax", 0.445, "present", "clean recall: share right")
+    yield scored("recall", "fir", 1.0, "present", "clean recall: share right")
+    for arm in ("fir", "fir+sparsemax", "fir+entmax15"):
+        yield scored("unanswerable", arm, ".272-.344", "hallucination", "unanswerable queries: hallucination")
+    yield scored("unanswerable", "fir+power-tau", 0.0, "hallucination", "unanswerable queries: hallucination")
+    yield scored("unanswerable", "fir+power-tau", 0.002, "mass", "unanswerable queries: mass")
+    yield scored("decoys", "fir+power-tau(tau0=-3.0)", 1.0, "present", "decoys: share right at every eps")
+    yield scored("sink", "fir", 0.0177, "sink", "a six-layer language model: attention on BOS")
+    yield scored("sink", "fir+power-tau", 0.0031, "sink", "a six-layer language model: attention on BOS")
+
+
+FIGURES = (*ladder(), *associative())
 
 
 def figure(task_name, options, arm, head_dim):

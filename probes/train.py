@@ -82,6 +82,7 @@ class Training:
         self.order = tuple(seeds)
         self.hashes = {seed: hashlib.sha256() for seed in seeds}
         self.curves = {seed: [] for seed in seeds}
+        self.first_norms = {}  # seed -> norm of the first step's gradient, before the clip
         self.results = {}
 
     def run(self, progress):
@@ -110,6 +111,7 @@ class Training:
             losses[i], norms[i] = self.step(data.examples(i * B, (i + 1) * B), step)
         for n, seed in enumerate(self.stack.seeds):
             self.curves[seed].append([last, losses[:, n].mean().item()])
+            self.first_norms.setdefault(seed, norms[0, n].item())
         self.drop_failed({"loss": losses, "gradient norm": norms}, first)
 
     def data(self, index):
@@ -190,7 +192,8 @@ class Training:
                 for name, value in self.task.score(output, batch).items():
                     total[name] = total.get(name, 0) + value * n
                 seen += n
-        return {name: value / seen for name, value in total.items()}
+        first = torch.tensor([self.first_norms[seed] for seed in self.stack.seeds], dtype=torch.float64)
+        return {name: value / seen for name, value in total.items()} | ({"gradient": first} if self.task.gradient else {})
 
     def evaluation(self, path, size):
         """Stacked batches of the evaluation data, chunk by chunk."""

@@ -19,7 +19,8 @@ class Attention:
 
     Args: mixer: a MixerSpec; dims: Dims; shape: a ModelSpec; device_type "cpu" | "cuda".
     Called as attention(p, x, batch, draw, rows): p its parameters; x the layer's input; rows: how many of the last positions
-    are queries. Returns (N, B, rows, M), or where the model has no values the log weights (N, B, H, rows, S).
+    are queries. Returns (N, B, rows, M), or where the model has no values the log weights (N, B, H, rows, S), or where values
+    are the input itself (N, B, rows, M + S), each row's output and then its weights.
     """
 
     def __init__(self, mixer, dims, shape, device_type):
@@ -28,10 +29,10 @@ class Attention:
         self.key_filter, self.position, self.bias, self.normaliser, self.routing = self.parts.values()
         self.only_keys = self.key_filter.pointwise and self.routing.content_free  # nothing reads what is no key
         self.scale = shape.score_scale or dims.head_dim**-0.5
-        weights_wanted = shape.values == "none"
+        weights_wanted = shape.values != "learned"
         names = (part.name for part in (self.bias, self.normaliser, self.routing))
         fused = dispatch.choose(device_type, *names, weights_wanted)
-        self.attend = self.log_weights if weights_wanted else fused or self.reference
+        self.attend = {"none": self.log_weights, "identity": self.seen}.get(shape.values, fused or self.reference)
 
     def parameters(self):
         """Name -> Init of every parameter of the layer."""
@@ -42,6 +43,8 @@ class Attention:
                 own |= {f"oracle{h}.{name}": init for name, init in oracle_parameters(self.shape.oracle_bits, D).items()}
         else:
             own["query"] = Init((M, H * D), std=self.shape.key_std)
+        if self.shape.query_bias:
+            own["query_bias"] = Init((1, 1, H * D))
         if self.shape.values == "learned":
             own |= {"value": Init((M, H * D), std=self.shape.init_std), "output": Init((H * D, M), std=self.shape.output_std)}
         for axis, part in self.parts.items():
@@ -56,9 +59,24 @@ class Attention:
 
     def project(self, p, x, batch, rows):
         """q (N, B, H, rows, D), k (N, B or 1, H, S, D), and v (N, B, H, S, D), or None where the model has no values."""
-        q = self.oracle(p, batch.side["bits"]) if self.shape.query == "oracle" else self.heads(x.last(rows).linear(p["query"]))
-        v = None if self.shape.values == "none" else self.heads(x.linear(p["value"]))
-        return q, self.heads((x.keys() if self.only_keys else x).linear(p["key"])), v
+        q = self.oracle(p, batch.side["bits"]) if self.shape.query == "oracle" else self.token_query(p, x.last(rows))
+        return q, self.heads((x.keys() if self.only_keys else x).linear(p["key"])), self.values(p, x)
+
+    def token_query(self, p, x):
+        """The query of each token: (N, B, H, rows, D)."""
+        q = x.linear(p["query"])
+        return self.heads(q + p["query_bias"] if self.shape.query_bias else q)
+
+    def values(self, p, x):
+        """v (N, B, H, S, D): a linear map of the input, the input itself (N, B, 1, S, M), or None."""
+        if self.shape.values == "learned":
+            return self.heads(x.linear(p["value"]))
+        if self.shape.values == "none":
+            return None
+        v = x.dense()[:, :, None]
+        if self.shape.valueless:
+            v[..., : self.shape.valueless, :] = 0
+        return v
 
     def heads(self, y):
         """(N, B, T, H D) -> (N, B, H, T, D)."""
@@ -72,9 +90,10 @@ class Attention:
         return torch.stack([oracle_query(scoped(p, f"oracle{h}"), z) for h in range(self.dims.num_heads)], 2)[..., None, :]
 
     def scores(self, p, q, k, x, draw):
-        """scale q k^T + bias: (N, B, H, T, S)."""
+        """scale q k^T + bias, less the task's shift: (N, B, H, T, S)."""
         scores = content(self.scale * q, k)
-        return scores + self.bias(scoped(p, "bias"), x, scores, draw)
+        scores = scores + self.bias(scoped(p, "bias"), x, scores, draw)
+        return scores - self.shape.score_shift if self.shape.score_shift else scores
 
     def reference(self, p, q, k, v, x, mask, draw):
         """Attention by the formula: (N, B, H, T, D)."""
@@ -85,10 +104,20 @@ class Attention:
         """Where the model has no values, the logarithm of the weights: (N, B, H, T, S)."""
         return self.normaliser.log(scoped(p, "normaliser"), self.scores(p, q, k, x, draw), mask)
 
+    def seen(self, p, q, k, v, x, mask, draw):
+        """Where values are the input itself, output and weights side by side: (N, B, 1, T, M + S)."""
+        import torch
+
+        own = scoped(p, "normaliser")
+        weights = self.normaliser(own, self.scores(p, q, k, x, draw), mask)
+        return torch.cat([self.normaliser.finish(own, weights @ v), weights], -1)
+
     def out(self, p, y):
-        """Heads joined and projected: (N, B, H, T, D) -> (N, B, T, M); log weights pass as they are."""
+        """Heads joined and projected: (N, B, H, T, D) -> (N, B, T, M); log weights, and the one head without W_O, pass as they are."""
         if self.shape.values == "none":
             return y
+        if self.shape.values == "identity":
+            return y[:, :, 0]
         N, B, H, T, D = y.shape
         return (y.transpose(2, 3).reshape(N, B * T, H * D) @ p["output"]).view(N, B, T, -1)
 

@@ -9,21 +9,29 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+FLOOR = 1e-6  # added to weights that may be 0 before their logarithm, ours
+
 
 @dataclass(frozen=True)
 class Init:
-    """Initial value of one parameter (without the seed axis): normal with standard deviation `std`, or the constant `value`."""
+    """Initial value of one parameter (without the seed axis): normal with standard deviation `std`, or the constant `value`.
+
+    frozen: it keeps this value, and training sees no parameter in it; unit: rows are scaled to length 1.
+    """
 
     shape: tuple[int, ...]
     std: float = 0.0
     value: float = 0.0
+    frozen: bool = False
+    unit: bool = False
 
 
 @dataclass(frozen=True)
 class Dims:
     """What a part needs to know of its layer to declare parameters: sizes, and the starts that a task family fixes.
 
-    field_std: of a bias's linear maps; forget: FoX's gate bias; level: the offset on FPA's psi.
+    field_std: of a bias's linear maps; forget: FoX's gate bias; level: the offset on FPA's psi; gain: a normaliser may train
+    a gain on its output (not where the output is compared with frozen vectors).
     """
 
     model_dim: int
@@ -32,6 +40,7 @@ class Dims:
     field_std: float = 0.1
     forget: float = 3.0
     level: float = 1.0
+    gain: bool = True
 
 
 @dataclass(frozen=True)
@@ -89,15 +98,23 @@ class Normaliser(Part):
 
     @abstractmethod
     def __call__(self, p, scores, mask):
-        """scores (N, B, H, T, S), mask boolean (broadcastable) -> weights, 0 where masked; a row sums to at most 1."""
+        """scores (N, B, H, T, S), mask boolean (broadcastable) -> weights, 0 where masked; a row sums to at most 1.
+
+        A row may be silent, all 0. ReLA alone has weights of any sum, whose scale its `finish` removes.
+        """
 
     @abstractmethod
     def log(self, p, scores, mask):
-        """The logarithm of the weights that a divergence is taken with."""
+        """The logarithm of the weights that a divergence is taken with: exact, or `floored_log` where weights may be 0."""
 
     @abstractmethod
     def finish(self, p, output):
         """output (N, B, H, T, D) = weights @ v -> the same shape."""
+
+
+def floored_log(weights):
+    """log(weights + 1e-6): finite where a weight is 0; on the weights as they are, so that mass under 1 counts against them."""
+    return (weights + FLOOR).log()
 
 
 class Routing(Part):

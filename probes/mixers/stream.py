@@ -1,4 +1,4 @@
-"""A layer's input, as what its linear maps are taken of: dense vectors, or rows of a table named by tokens."""
+"""A layer's input, as what its linear maps are taken of: dense vectors, rows of a table named by tokens, or a mixture of two rows."""
 
 from __future__ import annotations
 
@@ -30,6 +30,10 @@ class Dense:
         """The input right at every key position; elsewhere, anything."""
         return self
 
+    def dense(self):
+        """The vectors themselves (N, B, T, M)."""
+        return self.values
+
 
 @dataclass(frozen=True)
 class Lookup:
@@ -49,9 +53,12 @@ class Lookup:
 
     def linear(self, weight):
         """weight (N, M, C) -> (N, B, T, C)."""
+        return self.looked_up(self.table @ weight)  # of (N, V, C)
+
+    def looked_up(self, rows):
+        """rows (N, V, C) -> (N, B, T, C)."""
         import torch
 
-        rows = self.table @ weight  # (N, V, C)
         N, V, C = rows.shape
         first = torch.arange(0, N * V, V, device=rows.device)[:, None, None]
         return rows.view(N * V, C).index_select(0, (self.tokens + first).flatten()).view(*self.tokens.shape, C)
@@ -63,3 +70,37 @@ class Lookup:
     def keys(self):
         """The input right at every key position; elsewhere, anything. Its B is 1 where keys do not depend on the example."""
         return Lookup(self.table, self.key_tokens, self.key_tokens)
+
+    def dense(self):
+        """The vectors themselves (N, B, T, M)."""
+        return self.looked_up(self.table.expand(self.tokens.shape[0], -1, -1))
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """x = base + amount * other: two Lookups and amount (N, B, T), 0 where a position is one token alone."""
+
+    base: Any
+    other: Any
+    amount: Any
+
+    @property
+    def length(self):
+        """T, the number of positions."""
+        return self.base.length
+
+    def linear(self, weight):
+        """weight (N, M, C) -> (N, B, T, C)."""
+        return self.base.linear(weight) + self.amount[..., None] * self.other.linear(weight)
+
+    def last(self, rows):
+        """The input at the last `rows` positions."""
+        return Mixture(self.base.last(rows), self.other.last(rows), self.amount[:, :, -rows:])
+
+    def keys(self):
+        """The input right at every key position; elsewhere, anything."""
+        return self
+
+    def dense(self):
+        """The vectors themselves (N, B, T, M)."""
+        return self.base.dense() + self.amount[..., None] * self.other.dense()

@@ -1,0 +1,29 @@
+"""The power norm (pn_fir_tau): the definition."""
+
+import torch
+
+POWER = 10
+GATES = {"exp": lambda R: -torch.expm1(-R), "rate": lambda R: R / (1 + R)}
+
+
+def power_norm(scores, mask, tau, gate):
+    """Weights gamma(R) u / sum u with r = relu(x - tau), R = max r, u = (r / R)^10 over the allowed keys.
+
+    A row sums to gamma(R) < 1; a row with R = 0 has weights and gradients exactly 0 (silent if that is wanted, dead if not).
+    Dividing by R before the power keeps scores of any size within range.
+
+    Shapes: scores (..., T, S); mask boolean, broadcastable to it, True = may attend; tau a number, or broadcastable to
+    (..., T, 1); gate: a name in GATES. The gradient at R goes to the first of equal maxima. Returns (..., T, S).
+    """
+    r = (scores - tau).relu().masked_fill(~mask, 0)  # (..., T, S)
+    R = r.max(-1, keepdim=True).values  # (..., T, 1)
+    silent = R == 0
+    u = tenth_power(r / (R + silent.to(R.dtype)).detach())  # u / sum u does not depend on what r is divided by
+    return GATES[gate](R) * u / (u.sum(-1, keepdim=True) + silent)
+
+
+def tenth_power(x):
+    """x^10 by four multiplications."""
+    x2 = x * x
+    x4 = x2 * x2
+    return x4 * x4 * x2
