@@ -19,8 +19,12 @@ DIMS = Dims(model_dim=M, head_dim=D, num_heads=H, field_std=0.7)
 DRAW = Draw((0, 1), layer=1, step=0, split="train")
 
 
+BIASES = [*(name for name in REGISTRIES["bias"] if name != "none"), "selective(maps=own)"]
+SOFTMIN = {"fpa": "field", "fpa-nopsi": "field", "fpa-qlevel": "field", "bottleneck": "gate"}  # parameters with the softmin's gradient
+
+
 def part(name):
-    return getattr(parse(name).layers[0], axis_of()[name])
+    return getattr(parse(name).layers[0], axis_of()[name.partition("(")[0]])
 
 
 def random(*shape, seed=0):
@@ -42,17 +46,30 @@ def softplus(v):
     return math.log1p(math.exp(v))
 
 
-def loop_bias(name, p, x):
+def sigmoid(v):
+    return 1 / (1 + math.exp(-v))
+
+
+def loop_bias(name, p, x, scores):
     """Each bias by its formula, one (seed, example, head, query, key) at a time."""
     b = torch.zeros(N, B, H, T, T, dtype=torch.float64)
     for n in range(N):
-        for e in range(B):
+        for i in range(B):
             for h in range(H):
                 if name == "fox":
-                    f = [1 / (1 + math.exp(-float(x[n, e, t] @ p["gate"][n, :, h] + p["forget"][n, h, 0]))) for t in range(T)]
+                    f = [1 / (1 + math.exp(-float(x[n, i, t] @ p["gate"][n, :, h] + p["forget"][n, h, 0]))) for t in range(T)]
+                if name == "expiry":
+                    e = [softplus(float(x[n, i, s] @ p["lifetime"][n, :, h] + p["level"][n, h, 0])) for s in range(T)]
+                    beta = softplus(float(p["beta"][n, h]))
+                if name == "bottleneck":
+                    gamma = [float(x[n, i, u] @ p["gate"][n, :, h] + p["level"][n, h, 0]) for u in range(T)]
+                    beta = softplus(float(p["beta"][n, h]))
+                if name in ("dcp", "selective(maps=own)"):
+                    later, key = (x[n, i] @ p[m][n] for m in ("later", "key"))
+                    z = (later @ key.T / 4 + float(p["keep" if name == "dcp" else "offset"][n])).tolist()
                 if name.startswith("fpa"):
                     field = p["field"][n].view(M, 3, H)[:, :, h]
-                    delta, g, level = (x[n, e] @ field).unbind(-1)
+                    delta, g, level = (x[n, i] @ field).unbind(-1)
                     W = [float(delta[: t + 1].sum()) for t in range(T)]
                     phi = [W[t] + float(g[t]) for t in range(T)]
                     psi = [W[t] + float(level[t]) + float(p["level"][n, h, 0]) for t in range(T)]
@@ -60,30 +77,47 @@ def loop_bias(name, p, x):
                 for t in range(T):
                     for s in range(t):
                         if name == "alibi":
-                            b[n, e, h, t, s] = -softplus(float(p["slope"][n, h])) * (t - s)
+                            b[n, i, h, t, s] = -softplus(float(p["slope"][n, h])) * (t - s)
                         elif name == "alibi-fixed":
-                            b[n, e, h, t, s] = -(2 ** (-8 * (h + 1) / H)) * (t - s)
+                            b[n, i, h, t, s] = -(2 ** (-8 * (h + 1) / H)) * (t - s)
                         elif name == "fox":
-                            b[n, e, h, t, s] = sum(math.log(f[u]) for u in range(s + 1, t + 1))
+                            b[n, i, h, t, s] = sum(math.log(f[u]) for u in range(s + 1, t + 1))
                         elif name in ("fpa", "fpa-hard"):
-                            b[n, e, h, t, s] = beta * min(0.0, min(phi[s + 1 : t + 1]) - psi[s])
+                            b[n, i, h, t, s] = beta * min(0.0, min(phi[s + 1 : t + 1]) - psi[s])
                         elif name == "fpa-sum":
-                            b[n, e, h, t, s] = beta * sum(min(0.0, phi[u] - psi[s]) for u in range(s + 1, t + 1))
+                            b[n, i, h, t, s] = beta * sum(min(0.0, phi[u] - psi[s]) for u in range(s + 1, t + 1))
+                        elif name == "fpa-nopsi":
+                            b[n, i, h, t, s] = beta * min(0.0, min(phi[s + 1 : t + 1]) - float(p["level"][n, h, 0]))
+                        elif name == "fpa-qlevel":
+                            b[n, i, h, t, s] = beta * min(0.0, min(phi[s + 1 : t + 1]) - psi[t])
+                        elif name == "expiry":
+                            b[n, i, h, t, s] = -beta * max(0.0, t - s - e[s])
+                        elif name == "bottleneck":
+                            b[n, i, h, t, s] = beta * min(0.0, *gamma[s + 1 : t + 1])
+                        elif name == "selective":  # head 0's scores; the query's own row does not count, the first token is spared
+                            b[n, i, h, t, s] = -sum(max(0.0, float(scores[n, i, 0, u, s])) for u in range(s + 1, t)) if s else 0.0
+                        elif name == "selective(maps=own)":
+                            b[n, i, h, t, s] = -sum(max(0.0, z[u][s]) for u in range(s + 1, t + 1))
+                        elif name == "dcp":
+                            b[n, i, h, t, s] = sum(math.log(sigmoid(z[u][s])) for u in range(s + 1, t + 1))
+                        else:
+                            raise AssertionError(f"{name} has no loop here")
     return b
 
 
-@pytest.mark.parametrize("name", [name for name in REGISTRIES["bias"] if name != "none"])
+@pytest.mark.parametrize("name", BIASES)
 @pytest.mark.parametrize("rows", [1, 3, T])
 def test_a_bias_equals_its_formula_in_a_loop(name, rows):
     bias, p, x, scores = bias_and_input(name)
+    rows = T if bias.every_row else rows
     got = bias(p, Dense(x), scores[..., -rows:, :], DRAW).expand(N, B, H, rows, T)
     below = torch.ones(T, T).tril().bool()[-rows:]
-    torch.testing.assert_close(got.masked_fill(~below, 0), loop_bias(name, p, x)[..., -rows:, :])
+    torch.testing.assert_close(got.masked_fill(~below, 0), loop_bias(name, p, x, scores)[..., -rows:, :])
 
 
-@pytest.mark.parametrize("name", list(REGISTRIES["bias"]))
+@pytest.mark.parametrize("name", BIASES)
 def test_a_bias_is_never_positive_and_zero_at_the_query_itself(name):
-    bias = REGISTRIES["bias"][name]()
+    bias = part(name)
     _, _, x, scores = bias_and_input("fpa")
     b = bias(parameters(bias), Dense(x), scores, DRAW).expand(N, B, H, T, T)
     assert (b.tril() <= 0).all()
@@ -181,7 +215,7 @@ def test_a_model_equals_its_formula_in_a_loop():
     torch.testing.assert_close(run(model, p, tokens()), loop_model(p, tokens()))
 
 
-SPECS = [*axis_of(), "fir+rope+fpa"]
+SPECS = [*axis_of(), "selective(maps=own)", "fir+rope+fpa", "zero-keys+fpa"]
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -202,8 +236,8 @@ def test_gradients_are_those_of_finite_differences(spec):
     model, p = token_model(spec, heads=1)
     batch = tokens(n=1)
     names = [name for name in p if name.startswith("layer1")]
-    if "fpa" in spec and "sum" not in spec:
-        names = [name for name in names if "field" not in name]  # its gradient is the softmin's by definition, tests/kernels checks it
+    if bias := next((piece for piece in spec.split("+") if piece in SOFTMIN), None):
+        names = [name for name in names if not name.endswith(SOFTMIN[bias])]  # not that of the minimum, tests/kernels checks it
     values = tuple(p[name].clone().requires_grad_() for name in names)
 
     def loss(*given):

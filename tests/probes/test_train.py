@@ -17,7 +17,8 @@ from attnprobe.probes.tasks.ladder import Ladder
 from attnprobe.probes.train import Recipe, Training, train_seeds
 
 SHORT = Recipe(steps=60, batch=8, warm_up=10)
-ARMS = ("fpa", "rope", "softmax", "alibi", "fox", "fpa-sum", "fir")
+ARMS = ("fpa", "rope", "softmax", "alibi", "fox", "fpa-sum", "fir", "fpa-nopsi", "fpa-qlevel", "expiry", "bottleneck", "zero-keys+fpa",
+        "selective(maps=own)", "dcp")  # fmt: skip
 
 
 def training(spec="fpa", seeds=(0, 1, 2), task=None, recipe=SHORT, d=4, dtype=None):
