@@ -74,3 +74,19 @@ class Task(ABC):
     @abstractmethod
     def solved(self, score):
         """Which seeds pass: (N,) boolean."""
+
+
+def check_oracle(task, spec):
+    """Raise ValueError where a mechanism makes no sense with an oracle's query, which stands at the last position alone."""
+    for mixer in spec.of_layers(task.layers):
+        if mixer.bias.every_row:
+            raise ValueError(
+                f"{mixer.bias.name} reads every row's scores, and {task.name} gives the last row alone a query; use selective(maps=own)"
+            )
+        if mixer.routing.name in ("swa", "sa"):
+            raise ValueError(f"{mixer.routing.name} hides keys from the last row, the only one of {task.name}, that its target may ask for")
+
+
+def means_where(values, mask):
+    """The mean of values (N, B) where mask (N, B) is True, a seed at a time: (N,); 0 where it is nowhere."""
+    return (values * mask).sum(-1) / mask.sum(-1).clamp(min=1)
