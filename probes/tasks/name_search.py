@@ -1,4 +1,4 @@
-"""Name search: does the asked name occur at a key that is still alive?"""
+"""Name search: whether the asked name occurs at a key that is still alive."""
 
 from __future__ import annotations
 
@@ -29,12 +29,15 @@ class NameSearch(Task):
         bos  a3  b1  d2  c4  a1  d1  b2  ...  ?b        d2 kills a3, d1 kills c4: b is alive twice (b1, b2): yes
 
     Choices of ours: a dip's level is uniform on 0..3 with chance 0.25, else on 1..3; the asked name is that of a random event
-    (chance 0.7), or where this is a dip any name; yes and no are balanced by rejection; query, key and value maps do not see the key's level (else
-    content supplies it and the ablations pass), the bias does; values of dimension 16 and a linear map of the query token read
-    by a ReLU MLP of 32; solved = accuracy >= 0.98 on 2048 held-out sequences; learning rate, initial weights.
+    (chance 0.7), or where this is a dip any name; yes and no are balanced by rejection; query, key and value maps do not see
+    the key's level (else content supplies it and the ablations pass), the bias does; values of dimension 16 and a linear map of
+    the query token read by a ReLU MLP of 32; solved = accuracy >= 0.98 on 2048 held-out sequences; learning rate, initial weights.
 
-    An exact reader scores 1. Answers that read less: always the same 0.50; yes iff the name occurs (unigram) 0.72; yes iff it
+    An exact reader scores 1. Answers that read less: always the same 0.50; yes iff the name occurs (unigram) 0.63; yes iff it
     occurs in the last four events (position) 0.75; yes iff it occurs after the last dip (last write) 0.78.
+
+    Limit: without content (zero-keys+fpa) the MLP can still find the name in the mean value of all live keys. It learns that
+    more slowly; with 600 steps and more some seeds pass, so that its 0 of 15 is a matter of the recipe.
 
     Scores: accuracy, and by case: the name is alive, dead (occurs at dead keys alone) or absent.
     """
@@ -53,7 +56,7 @@ class NameSearch(Task):
     def recipe(self):
         from attnprobe.probes.train import Recipe
 
-        return Recipe(steps=600, lr=0.01, batch=128)
+        return Recipe(steps=500, lr=0.01, batch=128)
 
     @property
     def model(self):

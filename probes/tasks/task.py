@@ -12,8 +12,9 @@ class Task(ABC):
     passes an evaluation leaves the stack; heads: results keep each seed's keys and offsets of the last row;
     num_heads, layers: of the model; test_size: examples of the final evaluation; head_dim: the default; control_dim: a head
     dimension that suffices, for the control that failure is not optimisation, or None; sets: how many sets the score
-    `realised` is a share of, or None where it was not counted exhaustively; shown: names in `score` that a table shows too; metric: the name in `score` that decides, with
-    better "low" | "high" and threshold.
+    `realised` is a share of, or None where it was not counted exhaustively; exhaustive: the evaluation holds every example
+    there is; shown: names in `score` that a table shows too; metric: the name in `score` that decides, with better
+    "low" | "high" and threshold.
     """
 
     version = 1
@@ -25,6 +26,7 @@ class Task(ABC):
     head_dim = 4
     control_dim = None
     sets = None
+    exhaustive = False
     shown = ()
 
     @property
