@@ -37,7 +37,7 @@ def build(command, task, recipe, seeds, head_dim, device, reference, results):
             "head_dim": head_dim,
             "seeds": list(seeds),
             "device": device,
-            "evaluated": "exhaustive" if task.sets else "sampled",
+            "evaluated": "exhaustive" if task.exhaustive else "sampled",
             "rule": task.rule,
             "near_threshold": near_threshold(rows),
         },
@@ -136,11 +136,12 @@ def common(reference, row):
 
 
 def near_threshold(rows):
-    """Seeds within NEAR of the threshold, as arm -> seeds."""
+    """Seeds within NEAR of the threshold, as arm -> seeds; where more is better, NEAR of the share of errors that it allows."""
     found = {}
     for row in rows:
         limit = row["metric"]["threshold"]
-        close = [s["seed"] for s in row["seeds"] if s["metric"] is not None and abs(s["metric"] - limit) <= NEAR * limit]
+        margin = NEAR * (limit if row["metric"]["better"] == "low" else 1 - limit)
+        close = [s["seed"] for s in row["seeds"] if s["metric"] is not None and abs(s["metric"] - limit) <= margin]
         if close:
             found[row["arm"]] = close
     return found
