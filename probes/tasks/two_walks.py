@@ -44,7 +44,6 @@ class TwoWalks(Task):
     threshold = THRESHOLD
     rule = f"kl <= {THRESHOLD} in both heads"
     arms = ("fpa", "selective(maps=own)", "dcp", "softmax")
-    shown = ("kl head 1", "kl head 2")
 
     def __post_init__(self):
         if not 3 <= self.r <= LARGEST:
