@@ -97,6 +97,8 @@ def all_columns(report):
 
 def present(report, name):
     """Whether any arm has something to say in a column."""
+    if name == "theory":
+        return any(row["theory"]["text"] != "no theorem" for row in report["arms"])
     return name not in ("realised", "source") or any(row[name] is not None for row in report["arms"])
 
 

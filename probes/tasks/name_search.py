@@ -37,7 +37,8 @@ class NameSearch(Task):
     occurs in the last four events (position) 0.75; yes iff it occurs after the last dip (last write) 0.78.
 
     Limit: without content (zero-keys+fpa) the MLP can still find the name in the mean value of all live keys. It learns that
-    more slowly; with 600 steps and more some seeds pass, so that its 0 of 15 is a matter of the recipe.
+    more slowly: no seed passes in 500 steps, most do in 800, so that its 0 of 15 is a matter of the recipe. Without the key's
+    level (fpa-nopsi, fpa-qlevel) more steps do not help.
 
     Scores: accuracy, and by case: the name is alive, dead (occurs at dead keys alone) or absent.
     """

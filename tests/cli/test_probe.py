@@ -249,6 +249,13 @@ def test_columns_give_way_at_80_and_none_are_missing_at_160():
     assert all(heading in wide for heading in ("95 %", "worst", "Holm p", "source", "theory"))
 
 
+def test_a_theory_column_that_names_no_theorem_is_left_out():
+    made = report({arm("fir"): [record(s, 0.25) for s in range(5)]})
+    assert made["arms"][0]["theory"]["text"] == "no theorem"
+    assert "theory" not in tables.full_columns(made)
+    assert "theory" in tables.full_columns(typical())
+
+
 def test_p_values_are_paired_and_adjusted_over_the_arms_that_are_no_controls():
     """nope: 5 wins, 0 losses: 1/32. fox solves seed 0 too: 4 wins: 1/16. Holm over 2: 1/16, 1/16."""
     rows = {row["arm"]: row for row in typical()["arms"]}
