@@ -37,7 +37,7 @@ def build(command, task, recipe, seeds, head_dim, device, reference, results):
             "head_dim": head_dim,
             "seeds": list(seeds),
             "device": device,
-            "evaluated": "exhaustive" if task.sets else "sampled",
+            "evaluated": "exhaustive" if task.exhaustive else "sampled",
             "rule": task.rule,
             "near_threshold": near_threshold(rows),
         },

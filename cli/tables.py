@@ -55,7 +55,7 @@ COLUMNS = {
     "p": ("p", lambda row: p_value(row["p"]), "right"),
     "p_holm": ("Holm p", lambda row: p_value(row["p_holm"]), "right"),
     "theory": ("theory", lambda row: row["theory"]["text"] if row["theory"] else "-", "left"),
-    "needs": ("theory", lambda row: row["theory"]["text"].replace("all sets need ", "needs "), "left"),
+    "needs": ("theory", lambda row: row["theory"]["text"].replace("all sets need ", "needs ").replace("both heads need ", "need "), "left"),
     "source": ("source", source, "right"),
     "seconds": ("s", lambda row: f"{row['seconds']:.1f}", "right"),
 }

@@ -49,6 +49,36 @@ def ladder(task, arm):
     return Verdict("bound", "T5", f"all sets need d >= {needed} (T5)", exhaustive(task, ceiling(task.r, arm.head_dim, blind)))
 
 
+def duration(task, arm):
+    """About fitting every depth exactly: a minimum along the path can; what adds up along it can iff all dips last equally long."""
+    mixer = arm.spec.layers[0]
+    if mixer.key_filter.name != "none" or mixer.routing.name != "full":
+        return no_theorem(task, arm)
+    if mixer.bias.name in ("fpa", "fpa-hard"):
+        return Verdict("can", "T13", "can (T13)", None)
+    if mixer.bias.name in ("fpa-sum", "selective", "dcp") and task.durations == "variable":
+        return Verdict("bound", "T14", "no exact fit (T14)", None)
+    return Verdict("can", "T14", "can (T14)", None) if mixer.bias.name == "fpa-sum" else no_theorem(task, arm)
+
+
+def two_walks(task, arm):
+    """About realising ALL pairs of complementary sets: heads of their own field can, one mask for both cancels in their difference."""
+    mixer = arm.spec.layers[0]
+    if mixer.key_filter.name != "none" or mixer.routing.name != "full":
+        return no_theorem(task, arm)
+    if mixer.bias.name in PATH:
+        return Verdict("can", "T1", "can (T1)", None)
+    shared, blind = mixer.bias.name in ("selective", "dcp"), mixer.bias.name in ("alibi", "alibi-fixed")
+    if not (shared or blind or mixer.bias.name == "none"):
+        return no_theorem(task, arm)
+    alone, joint = bound(task.r, blind), (task.r - 1) // 2  # the joint bound, 2 d >= r - 2
+    if arm.head_dim >= alone:
+        return Verdict("can", "T5", "can (T5)", None)
+    if not shared:
+        return Verdict("bound", "T5", f"all sets need d >= {alone} (T5)", None)
+    return Verdict("bound", "T10", f"both heads need d >= {joint} (T10)", None) if arm.head_dim < joint else no_theorem(task, arm)
+
+
 def exhaustive(task, sets):
     """A ceiling is stated where all sets were counted."""
     return sets if task.sets else None
@@ -63,4 +93,12 @@ def recall(task, arm):
     return Verdict("bound", None, f"present <= {float(majority_ceiling(task.pairs, task.values)):.5f}", None)
 
 
-RULES = {"ladder": ladder, "recall": recall, "score-shift": recall, "unanswerable": recall, "sink": recall}
+RULES = {
+    "ladder": ladder,
+    "recall": recall,
+    "score-shift": recall,
+    "unanswerable": recall,
+    "sink": recall,
+    "duration": duration,
+    "two-walks": two_walks,
+}

@@ -21,7 +21,11 @@ class ModelSpec:
     query: "token" (plus a trained constant where `query_bias`) | "oracle" (an MLP of side["bits"], `oracle_bits` of them);
     rows: how many of the last positions the last layer computes; positions: "none" | "learned" (added to embeddings);
     mlp: hidden width of each layer's MLP, 0 for none; key_std, init_std, output_std: of the initial weights;
-    score_scale: of q k^T, None for 1 / sqrt(D); score_shift: taken off every score; field_std, forget, level: see Dims.
+    score_scale: of q k^T, None for 1 / sqrt(D); score_shift: taken off every score; field_std, forget, level, pair_std, pair: see Dims;
+    content: the columns of `features` that query, key and value maps see, None for all; a bias sees all;
+    value_dim: a head's, 0 for head_dim; readout: "linear" (of the normed residual stream) | "mlp" (one layer, whose weighted
+    means of values go through `hidden` ReLU units to the classes: no residual stream, no norm, no output projection);
+    query_read: the MLP also reads a linear map of the query token.
     """
 
     vocab_size: int
@@ -49,6 +53,13 @@ class ModelSpec:
     field_std: float = 0.1
     forget: float = 3.0
     level: float = 1.0
+    pair_std: float = 0.3
+    pair: float = 0.0
+    content: Any = None
+    value_dim: int = 0
+    readout: str = "linear"
+    hidden: int = 0
+    query_read: bool = False
 
     def __post_init__(self):
         choices = {
@@ -56,6 +67,7 @@ class ModelSpec:
             "values": ("none", "learned", "identity"),
             "query": ("token", "oracle"),
             "positions": ("none", "learned"),
+            "readout": ("linear", "mlp"),
         }
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
@@ -67,11 +79,23 @@ class ModelSpec:
                 f"identity values need a frozen embedding, one layer and one head, "
                 f"not {self.embedding}, {self.layers} layers, {self.num_heads} heads: the output is compared with that embedding"
             )
+        if self.readout == "mlp" and ((self.layers, self.values) != (1, "learned") or not (self.value_dim and self.hidden)):
+            raise ValueError("readout 'mlp' is of one layer with learned values, of a value_dim and a hidden width above 0")
 
     @property
     def width(self):
         """M, the size of the vectors that layers read."""
         return self.features.shape[1] if self.embedding == "features" else self.model_dim
+
+    @property
+    def seen_width(self):
+        """The size of the vectors that query, key and value maps see."""
+        return self.width if self.content is None else len(self.content)
+
+    @property
+    def projects(self):
+        """Whether a layer's heads are projected back into a residual stream."""
+        return self.values == "learned" and self.readout == "linear"
 
 
 @dataclass(frozen=True)
@@ -93,8 +117,17 @@ class Model:
         import torch
 
         self.shape, self.device = shape, torch.device(device)
-        gain = shape.values == "learned"
-        dims = Dims(shape.width, head_dim, shape.num_heads, shape.field_std, shape.forget, shape.level, gain)
+        dims = Dims(
+            shape.width,
+            head_dim,
+            shape.num_heads,
+            shape.field_std,
+            shape.forget,
+            shape.level,
+            gain=shape.values == "learned",
+            pair_std=shape.pair_std,
+            pair=shape.pair,
+        )
         self.layers = [Attention(mixer, dims, shape, self.device.type) for mixer in spec.of_layers(shape.layers)]
         self.features = {}
 
@@ -115,8 +148,10 @@ class Model:
                 inits[f"layer{i}.mlp.c1"] = Init((1, shape.mlp))
                 inits[f"layer{i}.mlp.w2"] = Init((shape.mlp, M), std=shape.output_std)
                 inits[f"layer{i}.mlp.c2"] = Init((1, M))
-        if shape.values == "learned":
+        if shape.projects:
             inits["readout"] = Init((M, shape.classes), std=shape.init_std)
+        if shape.readout == "mlp":
+            inits |= {f"reader.{name}": init for name, init in reader_parameters(shape).items()}
         return inits
 
     def __call__(self, p, batch, draw):
@@ -126,6 +161,10 @@ class Model:
         if self.shape.values == "identity":
             seen = self.layers[0](scoped(p, "layer1"), self.embed(p, batch), batch, draw(1), self.shape.rows)
             return Seen(*seen.split([self.shape.width, batch.tokens.shape[2]], -1), p["embedding"])
+        if self.shape.readout == "mlp":
+            x, rows = self.embed(p, batch), self.shape.rows
+            means = self.layers[0](scoped(p, "layer1"), x, batch, draw(1), rows)
+            return reader(scoped(p, "reader"), means, x.last(rows))
         h = self.residual(p, batch)
         for i, layer in enumerate(self.layers, 1):
             own = scoped(p, f"layer{i}")
@@ -178,3 +217,26 @@ def mlp(p, h):
     N, B, T, M = h.shape
     hidden = torch.nn.functional.gelu(torch.baddbmm(p["c1"], h.reshape(N, B * T, M), p["w1"]))
     return torch.baddbmm(p["c2"], hidden, p["w2"]).view(N, B, T, M)
+
+
+def reader_parameters(shape):
+    """The MLP that reads weighted means of values, weights N(0, 1 / fan_in), and the query token's map, which starts as the values' do."""
+    width = shape.num_heads * shape.value_dim
+    query = {"query": Init((shape.width, width), std=shape.init_std)} if shape.query_read else {}
+    return query | {
+        "w1": Init((width, shape.hidden), std=width**-0.5),
+        "c1": Init((1, shape.hidden)),
+        "w2": Init((shape.hidden, shape.classes), std=shape.hidden**-0.5),
+        "c2": Init((1, shape.classes)),
+    }
+
+
+def reader(p, means, x):
+    """means (N, B, T, H D) and the query tokens x -> logits (N, B, T, classes): linear, ReLU, linear."""
+    import torch
+
+    if "query" in p:
+        means = means + x.linear(p["query"])
+    N, B, T, C = means.shape
+    hidden = torch.baddbmm(p["c1"], means.reshape(N, B * T, C), p["w1"]).relu()
+    return torch.baddbmm(p["c2"], hidden, p["w2"]).view(N, B, T, -1)

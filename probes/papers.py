@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-WHERE_LADDER = "FPA, one-layer probes, 15 seeds"
+ONE_LAYER = "FPA, one-layer probes, 15 seeds"
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ def ladder():
     for r in (6, 10, 14, 18):
         options = {"r": r, "slot": "balanced"}
         for arm in rivals:
-            yield Figure("ladder", arm, 4, "14-15" if r == 6 else 0, 15, WHERE_LADDER, options)
+            yield Figure("ladder", arm, 4, "14-15" if r == 6 else 0, 15, ONE_LAYER, options)
             if r != 6:
-                yield Figure("ladder", arm, r + 2, 15, 15, WHERE_LADDER, options)
+                yield Figure("ladder", arm, r + 2, 15, 15, ONE_LAYER, options)
         if r in fpa:
-            yield Figure("ladder", "fpa", 4, fpa[r], 15, WHERE_LADDER, options)
+            yield Figure("ladder", "fpa", 4, fpa[r], 15, ONE_LAYER, options)
 
 
 def associative():
@@ -55,7 +55,22 @@ def associative():
     yield scored("sink", "fir+power-tau", 0.0031, "sink", "a six-layer language model: attention on BOS")
 
 
-FIGURES = (*ladder(), *associative())
+def alive_sets():
+    """Solved seeds of the other one-layer probes of alive sets; Selective is the mode that family B uses."""
+    own = "selective(maps=own)"
+    solved = {
+        ("duration", 8, ("durations", "variable")): {"fpa": 13, "fpa-sum": 0, own: 0},
+        ("duration", 8, ("durations", "fixed")): {"fpa-sum": 15, own: 15},
+        ("two-walks", 2, ("r", 10)): {"fpa": 11, own: 0, "dcp": 0},
+        ("push-pop", 8, ("ask", "members")): {"fpa": 14, "fpa-sum": 11, "fox": 0, "softmax": 0, own: 0},
+        ("name-search", 16, None): {"fpa": 15, "fpa-nopsi": 0, "fpa-qlevel": 0, "zero-keys+fpa": 0, own: 13},
+    }
+    for (task, head_dim, option), arms in solved.items():
+        for arm, value in arms.items():
+            yield Figure(task, arm, head_dim, value, 15, ONE_LAYER, dict([option] if option else []))
+
+
+FIGURES = (*ladder(), *associative(), *alive_sets())
 
 
 def figure(task_name, options, arm, head_dim):

@@ -29,6 +29,8 @@ class Attention:
         self.key_filter, self.position, self.bias, self.normaliser, self.routing = self.parts.values()
         self.only_keys = self.key_filter.pointwise and self.routing.content_free  # nothing reads what is no key
         self.scale = shape.score_scale or dims.head_dim**-0.5
+        if self.bias.every_row and shape.query == "oracle":
+            raise ValueError(f"{self.bias.name} reads the scores of every row, and an oracle gives the last row alone a query")
         weights_wanted = shape.values != "learned"
         names = (part.name for part in (self.bias, self.normaliser, self.routing))
         fused = dispatch.choose(device_type, *names, weights_wanted)
@@ -37,28 +39,33 @@ class Attention:
     def parameters(self):
         """Name -> Init of every parameter of the layer."""
         M, H, D = self.dims.model_dim, self.dims.num_heads, self.dims.head_dim
-        own = {"key": Init((M, H * D), std=self.shape.key_std)}
+        seen = self.shape.seen_width
+        own = {"key": Init((seen, H * D), std=self.shape.key_std)}
         if self.shape.query == "oracle":
             for h in range(H):
                 own |= {f"oracle{h}.{name}": init for name, init in oracle_parameters(self.shape.oracle_bits, D).items()}
         else:
-            own["query"] = Init((M, H * D), std=self.shape.key_std)
+            own["query"] = Init((seen, H * D), std=self.shape.key_std)
         if self.shape.query_bias:
             own["query_bias"] = Init((1, 1, H * D))
         if self.shape.values == "learned":
-            own |= {"value": Init((M, H * D), std=self.shape.init_std), "output": Init((H * D, M), std=self.shape.output_std)}
+            own["value"] = Init((seen, H * (self.shape.value_dim or D)), std=self.shape.init_std)
+        if self.shape.projects:
+            own["output"] = Init((H * (self.shape.value_dim or D), M), std=self.shape.output_std)
         for axis, part in self.parts.items():
             own |= {f"{axis}.{name}": init for name, init in part.parameters(self.dims).items()}
         return own
 
     def __call__(self, p, x, batch, draw, rows):
-        q, k, v = self.project(p, x, batch, rows)
+        computed = x.length if self.bias.every_row else rows
+        q, k, v = self.project(p, x, batch, computed)
         q, k = self.position(scoped(p, "position"), q, self.key_filter(scoped(p, "key_filter"), k))
         paths = [self.attend(p, q, k, v, x, mask & batch.keys, draw) for mask in self.routing.masks(q, k, draw)]
-        return self.out(p, self.routing.combine(scoped(p, "routing"), x.last(rows), paths))
+        return self.out(p, self.routing.combine(scoped(p, "routing"), x.last(computed), paths))[..., -rows:, :]
 
     def project(self, p, x, batch, rows):
-        """q (N, B, H, rows, D), k (N, B or 1, H, S, D), and v (N, B, H, S, D), or None where the model has no values."""
+        """q (N, B, H, rows, D), k (N, B or 1, H, S, D), and v (N, B, H, S, value_dim), or None where the model has no values."""
+        x = x.columns(self.shape.content)
         q = self.oracle(p, batch.side["bits"]) if self.shape.query == "oracle" else self.token_query(p, x.last(rows))
         return q, self.heads((x.keys() if self.only_keys else x).linear(p["key"])), self.values(p, x)
 
@@ -80,7 +87,7 @@ class Attention:
 
     def heads(self, y):
         """(N, B, T, H D) -> (N, B, H, T, D)."""
-        return y.unflatten(-1, (self.dims.num_heads, self.dims.head_dim)).transpose(2, 3)
+        return y.unflatten(-1, (self.dims.num_heads, -1)).transpose(2, 3)
 
     def oracle(self, p, bits):
         """The query an oracle gives: bits (N, B, P) -> (N, B, H, 1, D) by one MLP a head."""
@@ -113,13 +120,15 @@ class Attention:
         return torch.cat([self.normaliser.finish(own, weights @ v), weights], -1)
 
     def out(self, p, y):
-        """Heads joined and projected: (N, B, H, T, D) -> (N, B, T, M); log weights, and the one head without W_O, pass as they are."""
+        """Heads joined and projected: (N, B, H, T, D) -> (N, B, T, M), or (N, B, T, H D) for a model that reads them as they are;
+        log weights, and the one head without W_O, pass."""
         if self.shape.values == "none":
             return y
         if self.shape.values == "identity":
             return y[:, :, 0]
         N, B, H, T, D = y.shape
-        return (y.transpose(2, 3).reshape(N, B * T, H * D) @ p["output"]).view(N, B, T, -1)
+        joined = y.transpose(2, 3).reshape(N, B * T, H * D)
+        return (joined @ p["output"] if self.shape.projects else joined).view(N, B, T, -1)
 
     def head(self, p, x, batch, draw):
         """What decides the last row besides the query: scaled keys with positions applied (N, B or 1, H, S, D), offsets (N, B, H, S)."""

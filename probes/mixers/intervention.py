@@ -32,6 +32,10 @@ class Intervened(Bias):
     def name(self):
         return self.bias.name
 
+    @property
+    def every_row(self):
+        return self.bias.every_row
+
     def parameters(self, dims):
         scale = self.value if self.kind == "field-scale" else 1.0
         return {name: replace(init, std=init.std * scale) for name, init in self.bias.parameters(dims).items()}

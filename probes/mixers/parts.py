@@ -30,8 +30,9 @@ class Init:
 class Dims:
     """What a part needs to know of its layer to declare parameters: sizes, and the starts that a task family fixes.
 
-    field_std: of a bias's linear maps; forget: FoX's gate bias; level: the offset on FPA's psi; gain: a normaliser may train
-    a gain on its output (not where the output is compared with frozen vectors).
+    field_std: of a bias's linear maps; forget: FoX's gate bias; level: the offset on FPA's psi; pair_std: of the maps of a
+    mask of pairs; pair: the offset of Selective's own maps; gain: a normaliser may train a gain on its output (not where the
+    output is compared with frozen vectors).
     """
 
     model_dim: int
@@ -41,6 +42,8 @@ class Dims:
     forget: float = 3.0
     level: float = 1.0
     gain: bool = True
+    pair_std: float = 0.3
+    pair: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,12 @@ class Position(Part):
 
 
 class Bias(Part):
-    """Adds a term <= 0 to the scores."""
+    """Adds a term <= 0 to the scores.
+
+    every_row: a row's bias reads the scores of the rows before it, so that all of them are computed.
+    """
+
+    every_row = False
 
     @abstractmethod
     def __call__(self, p, x, scores, draw):

@@ -26,6 +26,10 @@ class Dense:
         """The input at the last `rows` positions."""
         return Dense(self.values[:, :, -rows:])
 
+    def columns(self, which):
+        """The input with these of its M coordinates alone, in order; None: all of them."""
+        return self if which is None else Dense(self.values[..., which])
+
     def keys(self):
         """The input right at every key position; elsewhere, anything."""
         return self
@@ -66,6 +70,10 @@ class Lookup:
     def last(self, rows):
         """The input at the last `rows` positions."""
         return Lookup(self.table, self.tokens[:, :, -rows:], self.key_tokens[:, :, -rows:])
+
+    def columns(self, which):
+        """The input with these of its M coordinates alone, in order; None: all of them."""
+        return self if which is None else Lookup(self.table[..., which], self.tokens, self.key_tokens)
 
     def keys(self):
         """The input right at every key position; elsewhere, anything. Its B is 1 where keys do not depend on the example."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from attnprobe.probes.registry import register
-from attnprobe.probes.tasks.task import Task
+from attnprobe.probes.tasks.task import Task, check_oracle
 
 THRESHOLD = 0.1  # mean KL(target || weights), nats
 MARGIN = 1e-9  # of the largest |logit|: two logits closer than this do not separate
@@ -117,7 +117,7 @@ class Ladder(Task):
         return np.concatenate([np.eye(V), is_rung[:, None]], 1)
 
     def check(self, spec, head_dim):
-        spec.of_layers(self.layers)
+        check_oracle(self, spec)
 
     def sample(self, rng, n):
         import numpy as np

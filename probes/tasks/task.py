@@ -13,8 +13,8 @@ class Task(ABC):
     keep the norm of each seed's first gradient, as the score `gradient`; num_heads, layers: of the model; test_size: examples
     of the final evaluation; head_dim: the default; control_dim: a head dimension that suffices, for the control that failure
     is not optimisation, or None; reference: the arm that the others are compared with by default; sets: how many sets the
-    score `realised` is a share of, or None where it was not counted exhaustively; shown: names in `score` that a table shows
-    too; metric: the name in `score` that decides, with better "low" | "high" and threshold.
+    score `realised` is a share of, or None where it was not counted exhaustively; exhaustive: the evaluation holds every
+    example there is; shown: names in `score` that a table shows too; metric: the name in `score` that decides, with better "low" | "high" and threshold.
     """
 
     version = 1
@@ -28,6 +28,7 @@ class Task(ABC):
     control_dim = None
     reference = "fpa"
     sets = None
+    exhaustive = False
     shown = ()
 
     @property
@@ -77,3 +78,19 @@ class Task(ABC):
     @abstractmethod
     def solved(self, score):
         """Which seeds pass: (N,) boolean."""
+
+
+def check_oracle(task, spec):
+    """Raise ValueError where a mechanism makes no sense with an oracle's query, which stands at the last position alone."""
+    for mixer in spec.of_layers(task.layers):
+        if mixer.bias.every_row:
+            raise ValueError(
+                f"{mixer.bias.name} reads every row's scores, and {task.name} gives the last row alone a query; use selective(maps=own)"
+            )
+        if mixer.routing.name in ("swa", "sa"):
+            raise ValueError(f"{mixer.routing.name} hides keys from the last row, the only one of {task.name}, that its target may ask for")
+
+
+def means_where(values, mask):
+    """The mean of values (N, B) where mask (N, B) is True, a seed at a time: (N,); 0 where it is nowhere."""
+    return (values * mask).sum(-1) / mask.sum(-1).clamp(min=1)

@@ -16,10 +16,11 @@ from typer.testing import CliRunner
 
 from attnprobe.cli import inputs, tables
 from attnprobe.cli.probe import app
-from attnprobe.cli.report import build, contradictions
+from attnprobe.cli.report import build, contradictions, near_threshold
 from attnprobe.cli.verdict import verdict
 from attnprobe.probes.run import Arm, ArmResult
 from attnprobe.probes.spec import parse
+from attnprobe.probes.tasks import TASKS
 from attnprobe.probes.tasks.ladder import Ladder
 
 QUICK = ["--r", "4", "--steps", "50", "--batch", "4", "--seeds", "2", "--workers", "1"]
@@ -262,6 +263,13 @@ def test_columns_give_way_at_80_and_none_are_missing_at_160():
     assert all(heading in wide for heading in ("95 %", "worst", "Holm p", "source", "theory"))
 
 
+def test_a_theory_column_that_names_no_theorem_is_left_out():
+    made = report({arm("fir"): [record(s, 0.25) for s in range(5)]})
+    assert made["arms"][0]["theory"]["text"] == "no theorem"
+    assert "theory" not in tables.full_columns(made)
+    assert "theory" in tables.full_columns(typical())
+
+
 def test_p_values_are_paired_and_adjusted_over_the_arms_that_are_no_controls():
     """nope: 5 wins, 0 losses: 1/32. fox solves seed 0 too: 4 wins: 1/16. Holm over 2: 1/16, 1/16."""
     rows = {row["arm"]: row for row in typical()["arms"]}
@@ -353,6 +361,49 @@ def test_theory_s_verdict_on_an_arm(case):
     name, d, options = case
     said = verdict(Ladder(r=10, **dict(options)), arm(name, d))
     assert (said.text, said.ceiling) == VERDICTS[case]
+
+
+OTHER_VERDICTS = {
+    ("duration", "fpa", 8, ()): "can (T13)",
+    ("duration", "fpa-sum", 8, ()): "no exact fit (T14)",
+    ("duration", "selective(maps=own)", 8, ()): "no exact fit (T14)",
+    ("duration", "fpa-sum", 8, (("durations", "fixed"),)): "can (T14)",
+    ("duration", "selective(maps=own)", 8, (("durations", "fixed"),)): "no theorem",
+    ("duration", "fox", 8, ()): "no theorem",
+    ("duration", "fir+fpa", 8, ()): "no theorem",
+    ("two-walks", "fpa", 2, ()): "can (T1)",
+    ("two-walks", "selective(maps=own)", 2, ()): "both heads need d >= 4 (T10)",
+    ("two-walks", "dcp", 3, (("r", 9),)): "both heads need d >= 4 (T10)",
+    ("two-walks", "dcp", 4, ()): "no theorem",
+    ("two-walks", "dcp", 11, ()): "can (T5)",
+    ("two-walks", "softmax", 2, ()): "all sets need d >= 9 (T5)",
+    ("two-walks", "alibi", 8, ()): "can (T5)",
+    ("two-walks", "fox", 2, ()): "no theorem",
+    ("push-pop", "fpa", 8, ()): "no theorem",
+}
+
+
+@pytest.mark.parametrize("case", OTHER_VERDICTS, ids=str)
+def test_theory_s_verdict_on_the_other_tasks(case):
+    task, name, d, options = case
+    assert verdict(TASKS[task](**dict(options)), arm(name, d)).text == OTHER_VERDICTS[case]
+
+
+def test_where_more_is_better_a_seed_is_close_to_the_threshold_by_its_errors():
+    """exact >= 0.95 allows 5 % of errors; within 5 % of that is 0.9475 to 0.9525."""
+    seeds = [{"seed": i, "metric": value} for i, value in enumerate((0.9, 0.948, 0.952, 0.96, None))]
+    row = {"arm": "fpa@8", "metric": {"threshold": 0.95, "better": "high"}, "seeds": seeds}
+    assert near_threshold([row]) == {"fpa@8": [1, 2]}
+
+
+@pytest.mark.parametrize("task", ["duration", "two-walks", "push-pop", "name-search"])
+def test_every_task_runs_with_its_default_arms_and_prints_within_the_width(task, store):
+    arguments = ["run", task, "--steps", "2", "--batch", "4", "--seeds", "2", "--workers", "1", "--quiet", *store]
+    for width in ("80", "120"):
+        done = invoke(*arguments, COLUMNS=width)
+        assert done.exit_code == 0, done.output
+        assert all(len(line) <= int(width) for line in done.stdout.split("solved:")[0].splitlines()[1:])
+    assert all(name.partition("(")[0] in done.stdout for name in TASKS[task]().arms)
 
 
 def test_arms_that_are_one_mechanism_are_run_once_and_controls_follow_the_others():

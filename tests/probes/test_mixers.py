@@ -19,8 +19,12 @@ DIMS = Dims(model_dim=M, head_dim=D, num_heads=H, field_std=0.7)
 DRAW = Draw((0, 1), layer=1, step=0, split="train")
 
 
+BIASES = [*(name for name in REGISTRIES["bias"] if name != "none"), "selective(maps=own)"]
+SOFTMIN = {"fpa": "field", "fpa-nopsi": "field", "fpa-qlevel": "field", "bottleneck": "gate"}  # parameters with the softmin's gradient
+
+
 def part(name):
-    return getattr(parse(name).layers[0], axis_of()[name])
+    return getattr(parse(name).layers[0], axis_of()[name.partition("(")[0]])
 
 
 def random(*shape, seed=0):
@@ -42,17 +46,30 @@ def softplus(v):
     return math.log1p(math.exp(v))
 
 
-def loop_bias(name, p, x):
+def sigmoid(v):
+    return 1 / (1 + math.exp(-v))
+
+
+def loop_bias(name, p, x, scores):
     """Each bias by its formula, one (seed, example, head, query, key) at a time."""
     b = torch.zeros(N, B, H, T, T, dtype=torch.float64)
     for n in range(N):
-        for e in range(B):
+        for i in range(B):
             for h in range(H):
                 if name == "fox":
-                    f = [1 / (1 + math.exp(-float(x[n, e, t] @ p["gate"][n, :, h] + p["forget"][n, h, 0]))) for t in range(T)]
+                    f = [1 / (1 + math.exp(-float(x[n, i, t] @ p["gate"][n, :, h] + p["forget"][n, h, 0]))) for t in range(T)]
+                if name == "expiry":
+                    e = [softplus(float(x[n, i, s] @ p["lifetime"][n, :, h] + p["level"][n, h, 0])) for s in range(T)]
+                    beta = softplus(float(p["beta"][n, h]))
+                if name == "bottleneck":
+                    gamma = [float(x[n, i, u] @ p["gate"][n, :, h] + p["level"][n, h, 0]) for u in range(T)]
+                    beta = softplus(float(p["beta"][n, h]))
+                if name in ("dcp", "selective(maps=own)"):
+                    later, key = (x[n, i] @ p[m][n] for m in ("later", "key"))
+                    z = (later @ key.T / 4 + float(p["keep" if name == "dcp" else "offset"][n])).tolist()
                 if name.startswith("fpa"):
                     field = p["field"][n].view(M, 3, H)[:, :, h]
-                    delta, g, level = (x[n, e] @ field).unbind(-1)
+                    delta, g, level = (x[n, i] @ field).unbind(-1)
                     W = [float(delta[: t + 1].sum()) for t in range(T)]
                     phi = [W[t] + float(g[t]) for t in range(T)]
                     psi = [W[t] + float(level[t]) + float(p["level"][n, h, 0]) for t in range(T)]
@@ -60,30 +77,47 @@ def loop_bias(name, p, x):
                 for t in range(T):
                     for s in range(t):
                         if name == "alibi":
-                            b[n, e, h, t, s] = -softplus(float(p["slope"][n, h])) * (t - s)
+                            b[n, i, h, t, s] = -softplus(float(p["slope"][n, h])) * (t - s)
                         elif name == "alibi-fixed":
-                            b[n, e, h, t, s] = -(2 ** (-8 * (h + 1) / H)) * (t - s)
+                            b[n, i, h, t, s] = -(2 ** (-8 * (h + 1) / H)) * (t - s)
                         elif name == "fox":
-                            b[n, e, h, t, s] = sum(math.log(f[u]) for u in range(s + 1, t + 1))
+                            b[n, i, h, t, s] = sum(math.log(f[u]) for u in range(s + 1, t + 1))
                         elif name in ("fpa", "fpa-hard"):
-                            b[n, e, h, t, s] = beta * min(0.0, min(phi[s + 1 : t + 1]) - psi[s])
+                            b[n, i, h, t, s] = beta * min(0.0, min(phi[s + 1 : t + 1]) - psi[s])
                         elif name == "fpa-sum":
-                            b[n, e, h, t, s] = beta * sum(min(0.0, phi[u] - psi[s]) for u in range(s + 1, t + 1))
+                            b[n, i, h, t, s] = beta * sum(min(0.0, phi[u] - psi[s]) for u in range(s + 1, t + 1))
+                        elif name == "fpa-nopsi":
+                            b[n, i, h, t, s] = beta * min(0.0, min(phi[s + 1 : t + 1]) - float(p["level"][n, h, 0]))
+                        elif name == "fpa-qlevel":
+                            b[n, i, h, t, s] = beta * min(0.0, min(phi[s + 1 : t + 1]) - psi[t])
+                        elif name == "expiry":
+                            b[n, i, h, t, s] = -beta * max(0.0, t - s - e[s])
+                        elif name == "bottleneck":
+                            b[n, i, h, t, s] = beta * min(0.0, *gamma[s + 1 : t + 1])
+                        elif name == "selective":  # head 0's scores; the query's own row does not count, the first token is spared
+                            b[n, i, h, t, s] = -sum(max(0.0, float(scores[n, i, 0, u, s])) for u in range(s + 1, t)) if s else 0.0
+                        elif name == "selective(maps=own)":
+                            b[n, i, h, t, s] = -sum(max(0.0, z[u][s]) for u in range(s + 1, t + 1))
+                        elif name == "dcp":
+                            b[n, i, h, t, s] = sum(math.log(sigmoid(z[u][s])) for u in range(s + 1, t + 1))
+                        else:
+                            raise AssertionError(f"{name} has no loop here")
     return b
 
 
-@pytest.mark.parametrize("name", [name for name in REGISTRIES["bias"] if name != "none"])
+@pytest.mark.parametrize("name", BIASES)
 @pytest.mark.parametrize("rows", [1, 3, T])
 def test_a_bias_equals_its_formula_in_a_loop(name, rows):
     bias, p, x, scores = bias_and_input(name)
+    rows = T if bias.every_row else rows
     got = bias(p, Dense(x), scores[..., -rows:, :], DRAW).expand(N, B, H, rows, T)
     below = torch.ones(T, T).tril().bool()[-rows:]
-    torch.testing.assert_close(got.masked_fill(~below, 0), loop_bias(name, p, x)[..., -rows:, :])
+    torch.testing.assert_close(got.masked_fill(~below, 0), loop_bias(name, p, x, scores)[..., -rows:, :])
 
 
-@pytest.mark.parametrize("name", list(REGISTRIES["bias"]))
+@pytest.mark.parametrize("name", BIASES)
 def test_a_bias_is_never_positive_and_zero_at_the_query_itself(name):
-    bias = REGISTRIES["bias"][name]()
+    bias = part(name)
     _, _, x, scores = bias_and_input("fpa")
     b = bias(parameters(bias), Dense(x), scores, DRAW).expand(N, B, H, T, T)
     assert (b.tril() <= 0).all()
@@ -181,7 +215,112 @@ def test_a_model_equals_its_formula_in_a_loop():
     torch.testing.assert_close(run(model, p, tokens()), loop_model(p, tokens()))
 
 
-SPECS = [*axis_of(), "fir+rope+fpa"]
+def reading_model(spec="fpa"):
+    """One head of dimension 4 over fixed features, of which its maps see columns 0, 2 and 3; values of 5 read by an MLP of 7."""
+    features = random(11, 6, seed=5).numpy()
+    shape = ModelSpec(11, T, "features", "learned", "token", rows=1, features=features, content=[0, 2, 3], classes=2, init_std=1.0,
+                      key_std=1.0, field_std=1.0, readout="mlp", value_dim=5, hidden=7, query_read=True)  # fmt: skip
+    model = Model(shape, parse(spec), 4, "cpu")
+    drawn = {
+        name: torch.stack([torch.from_numpy(draw_init(init, seed, name)) for seed in (0, 1)]) for name, init in model.parameters().items()
+    }
+    return model, {name: value.double() + 0.1 for name, value in drawn.items()}
+
+
+def loop_reading_model(model, p, batch):
+    """The same by loops; the bias sees all six columns."""
+    features, out = torch.from_numpy(model.shape.features), torch.zeros(2, 3, 1, 2, dtype=torch.float64)
+    for n in range(2):
+        for e in range(3):
+            x = features[batch.tokens[n, e]]
+            seen = x[:, [0, 2, 3]]
+            q, k, v = seen[-1] @ p["layer1.query"][n], seen @ p["layer1.key"][n], seen @ p["layer1.value"][n]
+            delta, g, h = (x @ p["layer1.bias.field"][n]).unbind(-1)
+            W = delta.cumsum(0)
+            phi, psi = W + g, W + h + p["layer1.bias.level"][n, 0, 0]
+            beta = softplus(float(p["layer1.bias.beta"][n, 0, 0, 0]))
+            b = torch.stack([beta * min(torch.tensor(0.0), phi[s + 1 :].min() - psi[s]) if s < T - 1 else phi[0] * 0 for s in range(T)])
+            mean = torch.softmax(k @ q / 2 + b, 0) @ v + x[-1] @ p["reader.query"][n]
+            hidden = (mean @ p["reader.w1"][n] + p["reader.c1"][n, 0]).relu()
+            out[n, e, 0] = hidden @ p["reader.w2"][n] + p["reader.c2"][n, 0]
+    return out
+
+
+def test_a_model_that_reads_values_by_an_mlp_equals_its_formula_in_a_loop():
+    model, p = reading_model()
+    assert p["layer1.key"].shape == (2, 3, 4)
+    assert p["layer1.value"].shape == (2, 3, 5)
+    assert not any(name.endswith("output") or name == "readout" for name in p)
+    torch.testing.assert_close(run(model, p, tokens()), loop_reading_model(model, p, tokens()))
+
+
+def test_each_head_has_an_oracle_query_and_a_field_of_its_own():
+    """Changing head 2's oracle or field changes head 2's weights alone."""
+    features = random(11, 6, seed=5).numpy()
+    shape = ModelSpec(11, T, "features", "none", "oracle", rows=1, features=features, oracle_bits=3, num_heads=2, field_std=1.0)
+    model = Model(shape, parse("fpa"), 2, "cpu")
+    p = {
+        name: torch.stack([torch.from_numpy(draw_init(init, seed, name)) for seed in (0, 1)]).double()
+        for name, init in model.parameters().items()
+    }
+    rng = np.random.default_rng(0)
+    drawn = [
+        Batch(rng.integers(0, 11, (3, T)), np.zeros((3, 1)), np.arange(T), np.ones(T, bool), {"bits": rng.integers(0, 2, (3, 3))})
+        for _ in "ab"
+    ]
+    batch = stack(drawn, "cpu", torch.float64)
+    before = run(model, p, batch)
+    assert before.shape == (2, 3, 2, 1, T)
+    field = p["layer1.bias.field"].clone()
+    field.view(2, 6, 3, 2)[..., 1] += 0.5
+    for changed in ({"layer1.oracle1.w3": p["layer1.oracle1.w3"] + 0.5}, {"layer1.bias.field": field}):
+        after = run(model, {**p, **changed}, batch)
+        assert torch.equal(after[:, :, 0], before[:, :, 0])
+        assert not torch.allclose(after[:, :, 1], before[:, :, 1])
+
+
+def test_selective_reads_every_row_where_the_last_alone_is_asked_for():
+    model, p = token_model("selective")
+    every = run(model, p, tokens())
+    layer = model.layers[0]
+    own = {name.removeprefix("layer1."): value for name, value in p.items() if name.startswith("layer1.")}
+    x = Dense(torch.nn.functional.layer_norm(model.residual(p, tokens()), (6,)))
+    last, all_rows = (layer(own, x, tokens(), DRAW, rows) for rows in (1, T))
+    torch.testing.assert_close(last, all_rows[:, :, -1:])
+    assert every.shape[2] == T
+
+
+def test_a_bias_that_reads_every_row_is_refused_with_an_oracle_query():
+    shape = ModelSpec(11, T, "features", "none", "oracle", rows=1, features=np.eye(11), oracle_bits=3)
+    with pytest.raises(ValueError, match="an oracle gives the last row alone a query"):
+        Model(shape, parse("selective"), 2, "cpu")
+
+
+@pytest.mark.parametrize("bad", [{"layers": 2}, {"values": "none"}, {"value_dim": 0}, {"hidden": 0}])
+def test_a_reader_of_values_needs_one_layer_with_values(bad):
+    good = {"layers": 1, "values": "learned", "value_dim": 3, "hidden": 4} | bad
+    with pytest.raises(ValueError, match="one layer"):
+        ModelSpec(11, T, "features", query="token", rows=1, features=np.eye(11), readout="mlp", **good)
+
+
+def test_selective_s_modes_differ_and_an_unknown_one_is_refused():
+    outputs = [run(*token_model(spec), tokens()) for spec in ("selective", "selective(maps=own)")]
+    assert not torch.allclose(*outputs)
+    with pytest.raises(ValueError, match=r"head0 \(published\) or own, not 'heads'"):
+        parse("selective(maps=heads)")
+
+
+def test_selective_spares_the_first_token_and_its_own_row_and_is_shared_by_the_heads():
+    bias, p, x, scores = bias_and_input("selective")
+    b = bias(p, Dense(x), scores, DRAW)
+    assert b.shape == (N, B, 1, T, T)
+    assert (b[..., 0] == 0).all()
+    assert (b.diagonal(-1, dim1=-2, dim2=-1) == 0).all()  # at t = s + 1 no row lies between
+    own, p, _, _ = bias_and_input("selective(maps=own)")
+    assert (own(p, Dense(x), scores, DRAW).diagonal(-1, dim1=-2, dim2=-1) < 0).any()
+
+
+SPECS = [*axis_of(), "selective(maps=own)", "fir+rope+fpa", "zero-keys+fpa"]
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -202,8 +341,8 @@ def test_gradients_are_those_of_finite_differences(spec):
     model, p = token_model(spec, heads=1)
     batch = tokens(n=1)
     names = [name for name in p if name.startswith("layer1")]
-    if "fpa" in spec and "sum" not in spec:
-        names = [name for name in names if "field" not in name]  # its gradient is the softmin's by definition, tests/kernels checks it
+    if bias := next((piece for piece in spec.split("+") if piece in SOFTMIN), None):
+        names = [name for name in names if not name.endswith(SOFTMIN[bias])]  # not that of the minimum, tests/kernels checks it
     values = tuple(p[name].clone().requires_grad_() for name in names)
 
     def loss(*given):

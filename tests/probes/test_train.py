@@ -13,11 +13,13 @@ from attnprobe.probes.run import Arm
 from attnprobe.probes.spec import parse
 from attnprobe.probes.stack import Stack
 from attnprobe.probes.streams import stream
+from attnprobe.probes.tasks import TASKS
 from attnprobe.probes.tasks.ladder import Ladder
 from attnprobe.probes.train import Recipe, Training, train_seeds
 
 SHORT = Recipe(steps=60, batch=8, warm_up=10)
-ARMS = ("fpa", "rope", "softmax", "alibi", "fox", "fpa-sum", "fir")
+ARMS = ("fpa", "rope", "softmax", "alibi", "fox", "fpa-sum", "fir", "fpa-nopsi", "fpa-qlevel", "expiry", "bottleneck", "zero-keys+fpa",
+        "selective(maps=own)", "dcp")  # fmt: skip
 
 
 def training(spec="fpa", seeds=(0, 1, 2), task=None, recipe=SHORT, d=4, dtype=None):
@@ -78,8 +80,8 @@ class Count(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def operators(spec, seeds=3, batch=8, r=11):
-    t = training(spec, seeds=tuple(range(seeds)), task=Ladder(r=r), recipe=replace(SHORT, batch=batch))
+def operators(spec, seeds=3, batch=8, r=11, task=None):
+    t = training(spec, seeds=tuple(range(seeds)), task=task or Ladder(r=r), recipe=replace(SHORT, batch=batch))
     data = t.data(0)
     t.step(data.examples(0, batch), 0)
     with Count() as counter:
@@ -96,6 +98,14 @@ def test_the_number_of_operators_does_not_grow_with_seeds_or_batch_and_grows_log
     lengths = [operators(spec, r=r) for r in (11, 21, 43)]
     assert lengths[2] - lengths[1] <= lengths[1] - lengths[0] + 1
     assert lengths[2] - lengths[0] <= 2 * 40
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if name != "ladder"])
+def test_no_task_s_step_has_more_operators_for_more_seeds_or_examples(name):
+    """From two seeds on: a stack of one takes views where two heads' scores of more seeds are copied."""
+    task = TASKS[name]()
+    for spec in task.arms:
+        assert operators(spec, 2, 8, task=task) == operators(spec, 6, 8, task=task) == operators(spec, 3, 32, task=task)
 
 
 def test_the_gradient_is_clipped_seed_by_seed():

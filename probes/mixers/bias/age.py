@@ -84,3 +84,50 @@ class Fox(Bias):
 
         gate = x.linear(p["gate"]).movedim(-1, 2) + p["forget"][:, None]  # (N, B, H, S)
         return forget_bias(torch.nn.functional.logsigmoid(gate), rows=scores.shape[-2])  # (N, B, H, T, S)
+
+
+@register("expiry", paper="ours, FPA's special case; not Expire-Span (Sukhbaatar et al. 2021)")
+@dataclass(frozen=True)
+class Expiry(Bias):
+    """b_ts = -beta_h max(0, (t - s) - e_s), e_s = softplus(w_h . x_s + c_h): a key that says how long it lasts.
+
+    The ramp is in the logit and has no end. Expire-Span multiplies weights by clamp(1 + (e_s - (t - s)) / R, 0, 1) and
+    renormalises: a hard zero after a ramp of length R.
+    """
+
+    def parameters(self, dims):
+        return {
+            "lifetime": Init((dims.model_dim, dims.num_heads), std=dims.field_std),
+            "level": Init((dims.num_heads, 1), value=dims.level),
+            "beta": Init((dims.num_heads, 1, 1), value=inverse_softplus(1.0)),
+        }
+
+    def __call__(self, p, x, scores, draw):
+        from torch.nn.functional import softplus
+
+        e = softplus(x.linear(p["lifetime"]).movedim(-1, 2) + p["level"][:, None])  # (N, B, H, S)
+        return -softplus(p["beta"])[:, None] * (ages(scores) - e[..., None, :]).relu()  # (N, B, H, T, S)
+
+
+@register("bottleneck", paper="FPA's special case without a walk or levels; its start is ours")
+@dataclass(frozen=True)
+class Bottleneck(Bias):
+    """b_ts = beta_h min(0, min_{s<u<=t} gamma_u), gamma_u = w_h . x_u + c_h: FPA with delta = 0, g = gamma, psi = 0.
+
+    c_h starts at minus the offset that FPA's psi starts at. Backward with softmin weights, as in FPA.
+    """
+
+    def parameters(self, dims):
+        return {
+            "gate": Init((dims.model_dim, dims.num_heads), std=dims.field_std),
+            "level": Init((dims.num_heads, 1), value=-dims.level),
+            "beta": Init((dims.num_heads, 1, 1), value=inverse_softplus(1.0)),
+        }
+
+    def __call__(self, p, x, scores, draw):
+        from torch.nn.functional import softplus
+
+        from attnprobe.kernels.fpa import path_bias
+
+        gamma = x.linear(p["gate"]).movedim(-1, 2) + p["level"][:, None]  # (N, B, H, S)
+        return path_bias(gamma, gamma.new_zeros(1), softplus(p["beta"])[:, None], rows=scores.shape[-2])  # (N, B, H, T, S)

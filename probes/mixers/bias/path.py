@@ -71,3 +71,35 @@ class FpaSum(Bias):
 
         phi, psi, beta = field_and_level(p, x)
         return path_sum_bias(phi, psi, beta, rows=scores.shape[-2])
+
+
+@register("fpa-nopsi", paper="FPA, ablation: no level of the key")
+@dataclass(frozen=True)
+class FpaNoPsi(Bias):
+    """FPA with the constant c_h for psi_s: every key has the same level. The field's h is drawn, so that starts agree, and unused."""
+
+    def parameters(self, dims):
+        return parameters(dims)
+
+    def __call__(self, p, x, scores, draw):
+        from attnprobe.kernels.fpa import path_bias
+
+        phi, _, beta = field_and_level(p, x)
+        return path_bias(phi, p["level"][:, None], beta, rows=scores.shape[-2])
+
+
+@register("fpa-qlevel", paper="FPA, ablation: the query's level in place of the key's")
+@dataclass(frozen=True)
+class FpaQueryLevel(Bias):
+    """b_ts = beta min(0, min_{s<u<=t} phi_u - psi_t)."""
+
+    def parameters(self, dims):
+        return parameters(dims)
+
+    def __call__(self, p, x, scores, draw):
+        from attnprobe.kernels.fpa import range_min, suffix_min
+
+        rows = scores.shape[-2]
+        phi, psi, beta = field_and_level(p, x)
+        m = suffix_min(phi)[..., None, :] if rows == 1 else range_min(phi)[..., -rows:, :]  # (N, B, H, T, S)
+        return -beta * (psi[..., -rows:, None] - m).relu()

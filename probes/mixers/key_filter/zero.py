@@ -1,4 +1,4 @@
-"""Keys without content, for an ablation: the bias alone decides."""
+"""Keys without content: what a head does by its bias alone."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from attnprobe.probes.mixers.parts import KeyFilter
 from attnprobe.probes.registry import register
 
 
-@register("zero-keys", paper="FPA, the ablation 'no content'")
+@register("zero-keys", paper="FPA, ablation: no content")
 @dataclass(frozen=True)
 class ZeroKeys(KeyFilter):
-    """Every key is 0: scores are the bias alone."""
+    """k~ = 0: the scores are the bias alone."""
 
     pointwise = True
 
