@@ -6,16 +6,19 @@ from attnprobe.kernels.fpa.suffix import suffix_min
 from attnprobe.kernels.fpa.tables import Min, PathBias, Softmin
 
 
-def path_bias(phi, psi, beta, rows, soft=True):
+def path_bias(phi, psi, beta, rows, soft=True, of_query=False):
     """b_ts = beta min(0, min_{s<u<=t} phi_u - psi_s), b_tt = 0, for the last `rows` queries; one row takes O(S), more take O(S^2).
 
-    Shapes: phi, psi (..., S) field and level; beta broadcastable to (..., 1, 1), positive; returns (..., rows, S).
+    Shapes: phi, psi (..., S) field and level, psi broadcastable to phi; beta broadcastable to (..., 1, 1), positive; returns
+    (..., rows, S). Where `of_query`, the query's level psi_t stands in the place of the key's (an ablation).
     Entries at s >= t are 0. The gradient of the minimum goes to phi_u with softmin weights (temperature 1) when
     `soft`, else to the earliest minimiser alone; the outer min passes a gradient iff min phi < psi strictly.
     """
+    psi = psi.expand_as(phi)
     if rows == 1:
-        return -beta * (psi - suffix_min(phi, soft)).relu()[..., None, :]  # (..., 1, S)
-    return PathBias.apply(phi, psi, beta, Softmin if soft else Min)[..., -rows:, :]  # (..., rows, S)
+        level = psi[..., -1:] if of_query else psi
+        return -beta * (level - suffix_min(phi, soft)).relu()[..., None, :]  # (..., 1, S)
+    return PathBias.apply(phi, psi, beta, Softmin if soft else Min, of_query)[..., -rows:, :]  # (..., rows, S)
 
 
 def path_sum_bias(phi, psi, beta, rows):

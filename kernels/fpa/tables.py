@@ -54,6 +54,12 @@ def sibling_pairs(x, l):
     return blocks[..., :, 1, :, :, 0, :].diagonal(dim1=-4, dim2=-2).movedim(-1, -3)
 
 
+def of_pairs(x, l, of_query):
+    """x (..., P) at the t of `sibling_pairs` where `of_query`, else at their s: broadcastable to them."""
+    left, right = halves(x, l)
+    return right[..., :, None] if of_query else left[..., None, :]
+
+
 def tables(x, combine, empty):
     """For each level l the tables of blocks of size 2^l: prefix [start, p] and suffix (p, end], both (..., P)."""
     prefix, suffix = x, torch.full_like(x, empty)
@@ -68,26 +74,28 @@ def tables(x, combine, empty):
 
 
 class PathBias(torch.autograd.Function):
-    """b_ts = beta min(0, min_{s<u<=t} phi_u - psi_s) for every pair s < t, 0 elsewhere; see `reference.path_bias`.
+    """b_ts = beta min(0, min_{s<u<=t} phi_u - psi) for every pair s < t, 0 elsewhere; see `reference.path_bias`.
 
-    Shapes: phi, psi (..., T); beta (..., 1, 1), broadcastable -> (..., T, T). op: Softmin or Min, of the gradient.
+    Shapes: phi, psi (..., T); beta (..., 1, 1), broadcastable -> (..., T, T). op: Softmin or Min, of the gradient; psi is
+    psi_t where `of_query`, else psi_s.
     """
 
     @staticmethod
-    def forward(ctx, phi, psi, beta, op):
+    def forward(ctx, phi, psi, beta, op, of_query):
         T, scale = phi.shape[-1], beta[..., 0]
         field, level = padded(phi, INF), padded(psi, 0.0)
         P = field.shape[-1]
         b = phi.new_zeros(*phi.shape[:-1], P, P)
-        # min(0, min(prefix, suffix) - psi) = min(prefix - psi, min(0, suffix - psi)), and beta > 0 commutes with both
+        # min(0, min(far, near) - psi) = min(far - psi, min(0, near - psi)), near the part on psi's side; beta > 0 commutes with both
         for l, (prefix, suffix) in enumerate(tables(field, torch.minimum, INF)):
-            right = halves(prefix * scale, l)[1][..., :, None]
-            left, cap = (halves(x * scale, l)[0][..., None, :] for x in (level, (suffix - level).clamp_(max=0)))
+            near, far = (prefix, suffix) if of_query else (suffix, prefix)
+            far = of_pairs(far * scale, l, not of_query)
+            own, cap = (of_pairs(x * scale, l, of_query) for x in (level, (near - level).clamp_(max=0)))
             pairs = sibling_pairs(b, l)
-            torch.sub(right, left, out=pairs)
+            torch.sub(far, own, out=pairs)
             torch.minimum(pairs, cap, out=pairs)
         b = b[..., :T, :T]
-        ctx.op = op
+        ctx.op, ctx.axis = op, -1 if of_query else -2
         ctx.save_for_backward(phi, beta, b)
         return b
 
@@ -96,9 +104,9 @@ class PathBias(torch.autograd.Function):
         phi, beta, b = ctx.saved_tensors
         live = torch.ops.aten.hardtanh_backward(grad, b, -INF, 0.0)  # grad where b < 0, in one pass
         d_beta = torch.linalg.vecdot(grad.flatten(-2), b.flatten(-2))[..., None, None] / beta
-        d_psi = -live.sum(-2) * beta[..., 0]
+        d_psi = -live.sum(ctx.axis) * beta[..., 0]
         d_phi = share_out(-phi, live, ctx.op) * beta[..., 0]
-        return d_phi, d_psi, d_beta.sum_to_size(beta.shape), None
+        return d_phi, d_psi, d_beta.sum_to_size(beta.shape), None, None
 
 
 def share_out(heights, mass, op):

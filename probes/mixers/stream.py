@@ -109,6 +109,10 @@ class Mixture:
         """The input right at every key position; elsewhere, anything."""
         return self
 
+    def columns(self, which):
+        """The input with these of its M coordinates alone, in order; None: all of them."""
+        return Mixture(self.base.columns(which), self.other.columns(which), self.amount)
+
     def dense(self):
         """The vectors themselves (N, B, T, M)."""
         return self.base.dense() + self.amount[..., None] * self.other.dense()

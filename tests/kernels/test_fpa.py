@@ -38,9 +38,10 @@ def loop_minima(phi, soft):
     return torch.stack(rows, -2)
 
 
-def loop_bias(phi, psi, beta, soft):
+def loop_bias(phi, psi, beta, soft, of_query):
     m = loop_minima(phi, soft)
-    return -beta * torch.where(m < psi[..., None, :], psi[..., None, :] - m, torch.zeros_like(m))
+    level = psi[..., :, None] if of_query else psi[..., None, :]
+    return -beta * torch.where(m < level, level - m, torch.zeros_like(m))
 
 
 @pytest.mark.parametrize("soft", [True, False])
@@ -62,7 +63,8 @@ def test_suffix_minimum_and_its_gradient_equal_the_last_row_of_the_loop(T, sprea
 @pytest.mark.parametrize("spread", RANGES)
 @pytest.mark.parametrize("T", [1, 2, 3, 8, 9, 21])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_bias_and_every_gradient_equal_the_loop(T, spread, rows, dtype, soft):
+@pytest.mark.parametrize("of_query", [False, True])
+def test_bias_and_every_gradient_equal_the_loop(T, spread, rows, dtype, soft, of_query):
     rows = T if rows == "all" else 1
     phi, psi = walk(T, spread), walk(T, spread, seed=3) + 0.5
     beta = torch.tensor([0.7, 1.0, 2.5], dtype=torch.float64)[:, None, None]
@@ -71,8 +73,8 @@ def test_bias_and_every_gradient_equal_the_loop(T, spread, rows, dtype, soft):
     exact = [x.clone().requires_grad_() for x in (phi, psi, beta)]
     ours = [x.to(dtype).requires_grad_() for x in (phi, psi, beta)]
     cotangent = torch.randn(3, rows, T, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
-    expected = loop_bias(*exact, soft)[..., -rows:, :]
-    got = path_bias(*ours, rows, soft)
+    expected = loop_bias(*exact, soft, of_query)[..., -rows:, :]
+    got = path_bias(*ours, rows, soft, of_query)
     tolerance = {"rtol": 1e-9, "atol": 1e-9} if dtype == torch.float64 else {"rtol": 2e-5, "atol": 2e-5 * max(1.0, spread)}
     torch.testing.assert_close(got.double(), expected, **tolerance)
     d_expected = torch.autograd.grad((expected * cotangent).sum(), exact, allow_unused=True)

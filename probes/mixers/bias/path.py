@@ -97,9 +97,7 @@ class FpaQueryLevel(Bias):
         return parameters(dims)
 
     def __call__(self, p, x, scores, draw):
-        from attnprobe.kernels.fpa import range_min, suffix_min
+        from attnprobe.kernels.fpa import path_bias
 
-        rows = scores.shape[-2]
         phi, psi, beta = field_and_level(p, x)
-        m = suffix_min(phi)[..., None, :] if rows == 1 else range_min(phi)[..., -rows:, :]  # (N, B, H, T, S)
-        return -beta * (psi[..., -rows:, None] - m).relu()
+        return path_bias(phi, psi, beta, rows=scores.shape[-2], of_query=True)
