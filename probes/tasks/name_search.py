@@ -21,7 +21,7 @@ SLICES = {"alive": ALIVE, "dead": DEAD, "absent": ABSENT}
 @register("name-search", paper="FPA, one-layer probes", family="B5")
 @dataclass(frozen=True)
 class NameSearch(Task):
-    """Is the asked name written at a live key: content finds the name, the path between tells whether it lives; one head needs both.
+    """Is the asked name written at a live key: content finds the name, the path between tells whether it lives.
 
     BOS, twelve events, the query: a name. An event is a key (one of 8 names at a level of 1..4) or, with chance 0.3, a dip to a
     level of 0..3, which kills every earlier key above that level.

@@ -61,7 +61,7 @@ def test_one_layer_s_bias_does_not_tell_which_live_item_is_on_top(store):
     assert solved(rows(TASKS["push-pop"](ask="top"), FRESH, store, ["fpa"]))["fpa"] == 0
 
 
-def test_a_name_search_needs_the_key_s_level_and_content(store):
+def test_a_name_search_needs_the_key_s_level_and_to_train_in_500_steps_content(store):
     found = rows(TASKS["name-search"](), FRESH_NAMES, store)
     assert found["fpa"]["solved"] >= 13
     for name in ("fpa-nopsi", "fpa-qlevel", "zero-keys+fpa", "fox"):
