@@ -144,6 +144,7 @@ def test_a_scope_that_no_run_has_is_rejected_at_once(written):
 def test_a_certificate_under_another_name_or_at_another_scope_is_not_the_claim_s(written):
     text = written("T1-literal")
     assert "it is a certificate of T1-literal" in certificates.problem(text, "T1-ladder")
+    assert certificates.problem(text.replace("T1-literal", "T0"), "T0") == "no such claim"
     row = json.loads(text) | {"scope": {"sizes": "1..r", "r": 15}, "cases": 2**15 - 1}
     row["evidence"] = [{"r": r, "sets": 2 ** (r - 1)} for r in range(1, 16)]
     assert check.problem(json.dumps(row)) is None
