@@ -48,13 +48,13 @@ def main(version: Annotated[bool, typer.Option("--version", callback=_version, i
 
     [bold]theory explain rank-bound[/bold]                     what one says, and why
 
-    [bold]theory verify[/bold]                                 check them all, in a minute or so
+    [bold]theory verify[/bold]                                 check them all
 
     [bold]theory verify T5 --r 12[/bold]                       one family, at another size
 
-    [bold]theory check certificates[/bold]                     re-check what --certificates wrote
+    [bold]theory check certificates[/bold]                     re-check certificates
 
-    [bold]theory realise --random 0 --r 10 --head-dim 4[/bold] which alive sets a head can realise
+    [bold]theory realise --random 0 --r 10 --head-dim 4[/bold] what a head can realise
 
     Claims about attention heads, each checked by exhaustive or exact computation, with its scope and its assumptions.
     """

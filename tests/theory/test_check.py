@@ -94,7 +94,8 @@ def test_a_certificate_with_a_number_of_its_evidence_changed_is_rejected(written
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_certificate_with_any_number_of_its_evidence_changed_is_rejected(written, recall, name):
-    rejects_changed_leaves(written(name), 10**9 if name != "T9-littlestone" else 36)
+    """Every leaf of nearly all claims; of T7-one-strength and T10-tight, which list thousands of offsets, at least 2000 of them."""
+    rejects_changed_leaves(written(name), 2000)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -143,6 +144,7 @@ def test_a_scope_that_no_run_has_is_rejected_at_once(written):
 def test_a_certificate_under_another_name_or_at_another_scope_is_not_the_claim_s(written):
     text = written("T1-literal")
     assert "it is a certificate of T1-literal" in certificates.problem(text, "T1-ladder")
+    assert certificates.problem(text.replace("T1-literal", "T0"), "T0") == "no such claim"
     row = json.loads(text) | {"scope": {"sizes": "1..r", "r": 15}, "cases": 2**15 - 1}
     row["evidence"] = [{"r": r, "sets": 2 ** (r - 1)} for r in range(1, 16)]
     assert check.problem(json.dumps(row)) is None

@@ -2,11 +2,12 @@
 
 import doctest
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from attnprobe.theory import halfspaces, heads, rank, walks
+from attnprobe.theory import halfspaces, heads, programs, rank, walks
 from attnprobe.theory.alive import alive_set
 from attnprobe.theory.claims import t2_families, t7_strengths, t8_bits
 
@@ -132,6 +133,15 @@ def test_the_evidence_of_a_dependency_is_what_lambda_touches():
     entry = rank.dependency(found, [[0], [1], [2], [7]], [0, 1, 0, 100])
     assert entry == {"keys": [["0"], ["1"], ["2"]], "lambda": ["1", "-2", "1"], "offsets": ["0", "1", "0"], "sum": "-2"}
     assert rank.dependency(rank.Impossible((-1, 2, -1, 0), (2, 4)), [[0], [1], [2], [7]])["lambda"] == ["1", "-2", "1"]
+
+
+def test_a_linear_program_by_hand_and_one_that_the_solver_gives_up(monkeypatch):
+    """Keys 1, 2, 0 on a line, key 1 dead: key 1 is the midpoint of the others, so the margin is 0; key 2 dead: any, so 1."""
+    assert programs.greatest_margin([[1], [2], [0]], None, 0b01) == pytest.approx(0, abs=1e-9)
+    assert programs.greatest_margin([[1], [2], [0]], None, 0b10) == pytest.approx(1)
+    monkeypatch.setattr("scipy.optimize.linprog", lambda *args, **options: SimpleNamespace(status=4, message="numbers"))
+    with pytest.raises(ArithmeticError, match="HiGHS: numbers"):
+        programs.greatest_margin([[1], [2], [0]], None, 0)
 
 
 def test_the_examples_of_these_files_run():
