@@ -16,7 +16,7 @@ from attnprobe.theory.claim import Case, Claim, catalogue, load, verify
 NAMES = list(catalogue())
 CHECKERS = (check, check_sequences)
 # How many leaves of the evidence the default suite changes; the slow one changes all. Littlestone dimensions take seconds each.
-LEAVES = dict.fromkeys(NAMES, 24) | {"T9-littlestone": 3}
+LEAVES = dict.fromkeys(NAMES, 10) | {"T9-littlestone": 2, "T7-bits": 2}
 
 
 @pytest.fixture(scope="session")
