@@ -1,4 +1,4 @@
-"""`probe bench training`: what stacking the seeds gains, measured."""
+"""`probe bench`: what stacking the seeds gains, and what FPA's bias costs, measured."""
 
 import json
 import sys
@@ -66,3 +66,31 @@ def report(found, seeds, steps, rounds):
         f"yardstick {found['yardstick']:.1f} GFLOP a process-second",
         highlight=False,
     )
+
+
+@command
+def bias(
+    length: Annotated[list[int] | None, typer.Option("--length", help="T, repeatable; default: 64 and 128.")] = None,
+    rows: Annotated[int, typer.Option(help="Sequences at once.")] = 480,
+    rounds: Annotated[int, typer.Option(help="Interleaved rounds; the median ratio is reported.")] = 40,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")] = False,
+):
+    """[bold]probe bench bias[/bold]
+
+    FPA's bias over the softmax of equally many scores: forward, and forward with backward. CPU, one thread.
+    """
+    from attnprobe.cli.shell import console
+    from attnprobe.probes import bench
+
+    for name, value, most in [*(("length", T, 1024) for T in length or ()), ("rows", rows, 10**5), ("rounds", rounds, 10**5)]:
+        if not 1 <= value <= most:
+            raise ValueError(f"--{name} must be from 1 to {most}, not {value}")
+    found = bench.bias(length or [64, 128], rows, rounds)
+    if as_json:
+        print(json.dumps({"rows": rows, "rounds": rounds, "bias": found}))
+        return
+    out = console()
+    for row in found:
+        both = f"forward and backward {row['both']:.2f}"
+        out.print(f"T = {row['T']:4}: FPA's bias / softmax, forward {row['forward']:.2f}, {both}", highlight=False)
+    out.print(f"{rows} rows, median of {rounds} interleaved rounds, one thread", style="dim", highlight=False)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from attnprobe.cli.bench_command import training
+from attnprobe.cli.bench_command import bias, training
 from attnprobe.cli.run_command import RunGroup
 from attnprobe.cli.shell import Group, command
 from attnprobe.cli.show_command import ShowGroup
@@ -65,6 +65,8 @@ def show():
 def benchmarks():
     """[bold]probe bench training[/bold]    stacked seeds against a loop over the same seeds
 
+    [bold]probe bench bias[/bold]        FPA's bias against the softmax of the same scores
+
     Benchmarks of this suite. A figure is a ratio of two things measured in one run.
     """
 
@@ -85,3 +87,4 @@ def list_all():
 
 
 bench.command("training", short_help="Stacked seeds against a loop over the same seeds.")(training)
+bench.command("bias", short_help="FPA's bias against the softmax of the same scores.")(bias)

@@ -1,4 +1,4 @@
-"""Measures training: stacked seeds against a loop over the same seeds, same code, same work, one process, interleaved."""
+"""Measures this suite: each figure is a ratio of two things timed in turn, in one process, on one thread."""
 
 from __future__ import annotations
 
@@ -34,11 +34,52 @@ def training(task, arms, seeds, recipe, rounds, progress=lambda arm: None):
             "arm": str(arm),
             "mixer": str(arm.spec),
             "head_dim": arm.head_dim,
-            "ratio": median([b / a for a, b in zip(stacked, loop, strict=True)]),
+            "ratio": median(ratios(loop, stacked)),
             "seconds": median(stacked),
         }
         for arm, (stacked, loop) in times.items()
     ]
+
+
+def bias(lengths, rows, rounds):
+    """For each T: {T, forward, both}: FPA's bias over the softmax of equally many scores (rows, T, T), one thread.
+
+    forward, and both passes (both): the median over rounds of the time of the one divided by the time of the other; rounds
+    alternate the four, so that each finds the cache as the others leave it, as in training.
+    """
+    import torch
+
+    from attnprobe.kernels.fpa import path_bias
+
+    torch.set_num_threads(1)
+    found = []
+    for T in lengths:
+        generator = torch.Generator().manual_seed(0)
+        phi, psi = (torch.randn(rows, T, generator=generator).cumsum(-1).requires_grad_() for _ in "ab")
+        beta = torch.ones(rows, 1, 1, requires_grad=True)
+        scores, grad = (torch.randn(rows, T, T, generator=generator) for _ in "ab")
+        scores.requires_grad_()
+        pieces = {
+            "softmax": lambda scores=scores: scores.softmax(-1),
+            "fpa": lambda phi=phi, psi=psi, beta=beta, T=T: path_bias(phi, psi, beta, T),
+        }
+        inputs = {"softmax": (scores,), "fpa": (phi, psi, beta)}
+        times = {(name, both): [] for name in pieces for both in (False, True)}
+        for _ in range(rounds + 1):
+            for (name, both), spent in times.items():
+                start = time.process_time()
+                out = pieces[name]()
+                if both:
+                    torch.autograd.grad(out, inputs[name], grad)
+                spent.append(time.process_time() - start)
+        forward, both = (median(ratios(times["fpa", x][1:], times["softmax", x][1:])) for x in (False, True))
+        found.append({"T": T, "forward": forward, "both": both})
+    return found
+
+
+def ratios(a, b):
+    """Element by element."""
+    return [x / y for x, y in zip(a, b, strict=True)]
 
 
 def seconds(function):

@@ -425,6 +425,14 @@ def test_the_benchmark_prints_a_ratio_an_arm():
     assert found["arms"][0]["ratio"] > 0
 
 
+def test_the_benchmark_of_the_bias_prints_its_two_ratios():
+    found = json.loads(invoke("bench", "bias", "--length", "9", "--rows", "4", "--rounds", "2", "--json").stdout)
+    assert [row["T"] for row in found["bias"]] == [9]
+    assert found["bias"][0]["forward"] > 0 < found["bias"][0]["both"]
+    assert "forward and backward" in invoke("bench", "bias", "--length", "9", "--rows", "4", "--rounds", "1").stdout
+    assert invoke("bench", "bias", "--rows", "0").exit_code == 2
+
+
 def test_an_interrupt_keeps_what_is_finished_and_exits_130(store, monkeypatch, tmp_path):
     from attnprobe.cli.progress import Plain
 
