@@ -54,7 +54,8 @@ class Group(typer.core.TyperGroup):
         try:
             sys.exit(super().main(*args, standalone_mode=False, **extra))
         except TyperException as error:
-            print(f"error: {short(error.format_message())}; --help shows what there is", file=sys.stderr)
+            what = short(error.format_message()) or "an argument is missing"
+            print(f"error: {what}; --help shows what there is", file=sys.stderr)
             sys.exit(error.exit_code)
         except (ValueError, OSError) as error:  # from a registry that cannot be read, before any command runs
             print(f"error: {describe(error)}", file=sys.stderr)

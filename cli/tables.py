@@ -7,6 +7,7 @@ from rich.text import Text
 
 from attnprobe.cli.report import FRESH, TUNED
 from attnprobe.cli.verdict import NO_THEOREM
+from attnprobe.probes.stats import median
 
 
 def number(x, digits=3):
@@ -104,10 +105,13 @@ def full_columns(report):
 
 
 def all_columns(report):
-    """COLUMNS with the scores that the task shows, each as the median over seeds, after its metric."""
+    """COLUMNS with the metric's name, and with the scores that the task shows, each as the median over seeds, after its metric."""
     before = list(COLUMNS).index("worst") + 1
-    scores = {f"score {name}": (name, lambda row, name=name: number(row["scores"][name]), "right") for name in report["arms"][0]["scores"]}
-    items = list(COLUMNS.items())
+    first = report["arms"][0]
+    scores = {f"score {name}": (name, lambda row, name=name: number(row["scores"][name]), "right") for name in first["scores"]}
+    metric = first["metric"]["name"]  # beside other scores, all medians, the footer says so
+    named = COLUMNS | {"median": (metric if scores else f"{metric} median", *COLUMNS["median"][1:])}
+    items = list(named.items())
     return dict([*items[:before], *scores.items(), *items[before:]])
 
 
@@ -121,11 +125,9 @@ def present(report, name):
 def table_of(report, names):
     """The table with the named columns."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    metric, columns = report["arms"][0]["metric"]["name"], all_columns(report)
+    columns = all_columns(report)
     for name in names:
         heading, _, justify = columns[name]
-        if name == "median":  # beside other scores, all medians, the footer says so
-            heading = metric if report["arms"][0]["scores"] else f"{metric} median"
         # the arm and the theorem may wrap; numbers never
         least = 4 if name == "arm" else None
         table.add_column(heading, justify=justify, no_wrap=name not in ("theory", "arm", "realised"), overflow="fold", min_width=least)
@@ -160,10 +162,12 @@ def footer(report, console):
         yield "solved is about the mean over sets: a solved arm may stay below 'all sets'"
     if report["arms"][0]["scores"]:
         names = [report["arms"][0]["metric"]["name"], *report["arms"][0]["scores"]]
-        yield f"{', '.join(names)}: the median over seeds; worst: of the first"
+        yield f"{', '.join(names)}: the median over seeds; worst: the worst seed's {names[0]}"
     if report["family"]:
         pairs = f"{report['reference']} solves more, paired by seed"
-        yield f"p: one-sided exact sign test, {pairs}; Holm over {len(report['family'])} arms; controls carry none"
+        count = len(report["family"])
+        controls = "; controls carry none" if any(row["control"] for row in report["arms"]) else ""
+        yield f"p: one-sided exact sign test, {pairs}; Holm over {count} arm{'s' * (count > 1)}{controls}"
     else:
         yield f"p: none, the reference {report['reference']} is not among the arms with another one beside it"
     if any(row["control"] for row in report["arms"]):
@@ -224,17 +228,24 @@ FLAT = {
 
 
 def csv_text(report):
-    """Every column of every arm, with a header line; an empty cell where there is nothing."""
+    """Every column of every arm, and the median over seeds of every score, with a header line; an empty cell where there is nothing."""
     import csv
     import io
 
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    flat = FLAT | {name: lambda row, name=name: row["scores"][name] for name in report["arms"][0]["scores"]}
+    scores = dict.fromkeys(name for row in report["arms"] for seed in row["seeds"] for name in seed["score"])
+    flat = FLAT | {name: lambda row, name=name: score_median(row, name) for name in scores if name not in FLAT}
     writer.writerow(flat)
     for row in report["arms"]:
         writer.writerow(["" if (value := cell(row)) is None else value for cell in flat.values()])
     return out.getvalue()
+
+
+def score_median(row, name):
+    """The median over an arm's seeds of one score, None if no seed has it."""
+    values = [seed["score"][name] for seed in row["seeds"] if name in seed["score"]]
+    return median(values) if values else None
 
 
 def markdown_text(report):

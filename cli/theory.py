@@ -72,12 +72,12 @@ def list_claims():
     Console().print(claim_table(claim.catalogue().values()))
 
 
-app.command(short_help="Say what a claim states, and why.", no_args_is_help=True)(command(theory_verify.explain))
+app.command(short_help="Say what a claim states, and why.")(command(theory_verify.explain))
 app.command(short_help="Check claims.")(command(theory_verify.verify))
-app.command(short_help="Re-check certificates.", no_args_is_help=True)(command(theory_verify.check))
+app.command(short_help="Re-check certificates.")(command(theory_verify.check))
 
 
-@app.command(short_help="Count the alive sets that a head realises.", no_args_is_help=True)
+@app.command(short_help="Count the alive sets that a head realises.")
 @command
 def realise(
     head: Annotated[Path | None, typer.Option("--head", help='JSON file: {"keys": [["p/q", ...], ...], "offsets": [...] | null}.')] = None,

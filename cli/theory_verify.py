@@ -77,7 +77,8 @@ def check(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where `the
 
     if not folder.is_dir():
         raise ValueError(f"{folder}: no such directory")
-    rows = [(path.name, problem(path.read_text(encoding="utf-8"), path.stem)) for path in sorted(folder.glob("*.json"))]
+    paths = sorted(folder.glob("*.json"))
+    rows = [(path.name, problem(path.read_text(errors="replace"), path.stem) if path.is_file() else "no file") for path in paths]
     if not rows:
         raise ValueError(f"{folder}: no certificate: run `theory verify --certificates {folder}`")
     Console().print(check_table(rows, sorted(set(claim.catalogue()) - {file.removesuffix(".json") for file, _ in rows})))

@@ -2,6 +2,7 @@
 
 import json
 import platform
+from hashlib import sha256
 from importlib.metadata import version
 
 from attnprobe.theory import check, check_sequences, claim
@@ -15,8 +16,15 @@ def write(certificate, statement, folder):
     row = {name: getattr(certificate, name) for name in FIELDS if hasattr(certificate, name)}
     row |= {"statement": statement, "versions": versions(), "evidence": list(certificate.evidence)}
     path = folder / f"{certificate.name}.json"
-    path.write_text(json.dumps({name: row[name] for name in FIELDS}, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    path.write_text(sealed({name: row[name] for name in FIELDS}) + "\n", encoding="utf-8")
     return path
+
+
+def sealed(row):
+    """Return a certificate as JSON text with its seal, the sha256 of the rest with sorted keys."""
+    row = {name: value for name, value in row.items() if name != "seal"}
+    row = json.loads(json.dumps(row, allow_nan=False))
+    return json.dumps(row | {"seal": sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()}, indent=1)
 
 
 def problem(text, stem):
@@ -26,7 +34,7 @@ def problem(text, stem):
     """
     try:
         why = _foreign(json.loads(text), stem)
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         return f"malformed: {type(error).__name__}: {error}"
     verdicts = (checker.problem(text) for checker in (check, check_sequences) if not why)
     return why or next((verdict for verdict in verdicts if verdict != check.UNKNOWN), "no checker knows its claim")

@@ -7,6 +7,7 @@ between rationals; of a simulation only the small draw in its certificate is red
 import json
 import sys
 from fractions import Fraction as F
+from hashlib import sha256
 from pathlib import Path
 
 PASSED = {"exhaustive": "verified", "exact": "verified", "symbolic": "verified", "sampled": "supported"}
@@ -14,7 +15,6 @@ SIZES, LARGEST, UNKNOWN = ("n", "T", "m", "shift", "before"), 1 << 20, "not a cl
 
 def dot(a, b):
     return sum(x * y for x, y in zip(a, b, strict=True))
-
 def comb(n, k):
     return comb(n, k - 1) * (n - k + 1) // k if k > 0 else int(k == 0)
 
@@ -156,8 +156,8 @@ PROVED = {
 CASES = {  # claim: the number of cases of its scope, where there is a formula
     "T12-minmax": lambda x: sum(c**k for c in range(1, x + 1) for k in range(1, 6)),
     "T12-min": lambda x: 2 * sum(c**k for c in range(1, x + 1) for k in range(1, 6)),
-    "T12-count": lambda x: 3 * x, "T12-needed": lambda x: 3 * (3 + 9 + 27 + 81),
-    "T13-min": lambda x: sum([1, 1, 2, 11, 170, 7429][:x]), "T13-count": lambda x: sum([1, 1, 2, 6, 22, 94, 451, 2386, 13775][:x]),
+    "T12-count": lambda x: 3 * x, "T12-needed": lambda x: 3 * (3 + 9 + 27 + 81), "T13-min": lambda x: sum([1, 1, 2, 11, 170, 7429][:x]),
+    "T13-count": lambda x: sum([1, 1, 2, 6, 22, 94, 451, 2386, 13775][:x]),
     "T14-residual": lambda x: 15 * (2**x - 1), "T14-symbols": lambda x: 3, "T14-softmin": lambda x: 753,
     "special-integers": lambda x: 3 * 4**x * x * (x + 1) // 2, "special-symbols": lambda x: 31,
     "T15-softmax": lambda x: 15, "T15-dead": lambda x: 125 * (4 * x + 10), "T15-threshold": lambda x: 125 * 11 * 17 + 1,
@@ -176,21 +176,24 @@ def problem(text):
     """Return why a certificate, given as JSON text, does not hold, UNKNOWN if its claim is none of this file's, or None if it holds."""
     try:
         row = json.loads(text)
-        name, cases, scope = row["name"], row["cases"], row["scope"]
+        name, cases, scope, seal = row["name"], row["cases"], row["scope"], row.pop("seal")
         size = next((scope[key] for key in SIZES if type(scope.get(key)) is int), None)
         if name not in RECOMPUTED and name not in PROVED:
             return UNKNOWN
+        if seal != sha256(json.dumps(row, sort_keys=True).encode()).hexdigest():
+            return "it was edited: its seal is of something else"
         if row["verdict"] != PASSED[row["kind"]] or not (size is None or 0 < size <= LARGEST):
             return "it is not a verdict of its kind, or its scope is beyond any run"
         if type(cases) is not int or cases < 1 or CASES.get(name, lambda x: cases)(size) != cases:
             return f"{cases} is not the number of cases of its scope"
         good = RECOMPUTED[name](size) == row["evidence"] if name in RECOMPUTED else PROVED[name](row["evidence"], size)
         return None if good else "its evidence does not hold"
-    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         return f"malformed: {type(error).__name__}: {error}"
 
 
 if __name__ == "__main__":
-    verdicts = {path.name: problem(path.read_text(encoding="utf-8")) for path in sorted(Path(sys.argv[1]).glob("*.json"))}
-    print("\n".join(f"{name}: {why or 'holds'}" for name, why in verdicts.items()) or "no certificate")
-    sys.exit(not verdicts or any(why not in (None, UNKNOWN) for why in verdicts.values()))
+    paths = sorted(Path(sys.argv[1]).glob("*.json")) if len(sys.argv) == 2 else sys.exit("one argument: a directory of certificates")
+    verdicts = {path.name: problem(path.read_text(errors="replace")) if path.is_file() else "no file" for path in paths}
+    print("\n".join(f"{name}: {why or 'holds'}" for name, why in verdicts.items()))
+    sys.exit(None not in verdicts.values() or any(why not in (None, UNKNOWN) for why in verdicts.values()))

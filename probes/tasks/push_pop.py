@@ -103,14 +103,14 @@ class PushPop(Task):
         yield self.sample(rng, size)
 
     def picture(self, batch):
-        """Operations (an item's letter is a push), the height of the stack, and the answer."""
+        """Operations (an item's letter is a push), the height of the stack, and under the query the items of the answer."""
         names = [*"abcdefgh", "pop", "bos", "?"]
         tokens, target = batch.tokens[0], batch.target[0]
         steps = [1 if token < ITEMS else -1 if token == POP else 0 for token in tokens]
         letters = [names[i] for i in target.nonzero()[0]] if self.ask == "members" else [] if target == ITEMS else [names[target]]
         yield "token", [names[token] for token in tokens]
         yield "height", [str(sum(steps[: t + 1])) for t in range(self.seq_len)]
-        yield "answer", [*(letters or ["empty"]), *[""] * self.seq_len][: self.seq_len]
+        yield "answer", [*[""] * (self.seq_len - 1), "".join(letters) or "none"]
 
     def loss(self, output, batch):
         from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy

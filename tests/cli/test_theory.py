@@ -363,7 +363,8 @@ def test_a_terminal_gets_a_live_line_and_no_plain_ones(failing, monkeypatch):
 
 def test_no_arguments_show_the_help():
     assert "Usage:" in run().output
-    assert "Usage:" in run("realise").output
+    assert "--head FILE or --random SEED" in run("realise").stderr
+    assert "Missing argument" in run("explain").stderr
 
 
 def test_version_is_printed():

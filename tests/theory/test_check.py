@@ -42,7 +42,17 @@ def recall():
 
 
 def problem(text):
+    text = resealed(text)
     return next((why for why in (checker.problem(text) for checker in CHECKERS) if why != check.UNKNOWN), "no such claim")
+
+
+def resealed(text):
+    """The text with its seal made right, if it is an object: so that the arithmetic has to see a change."""
+    try:
+        row = json.loads(text)
+    except ValueError:
+        return text
+    return certificates.sealed(row) if isinstance(row, dict) else text
 
 
 def leaves(value, path=()):
@@ -111,7 +121,7 @@ def test_a_certificate_with_a_changed_head_is_rejected(written, recall, name):
         tampered = replaced(row, path) if path != ("kind",) else row | {"kind": "symbolic" if row["kind"] == "exact" else "exact"}
         sizes = load(catalogue()[name]).spans
         if path[0] != "scope" or path[1] not in sizes or row["kind"] != "sampled":
-            assert certificates.problem(json.dumps(tampered), name) is not None, path
+            assert certificates.problem(certificates.sealed(tampered), name) is not None, path
 
 
 def test_a_dropped_entry_is_rejected_where_the_evidence_is_complete(written, recall):
@@ -133,7 +143,7 @@ def test_what_is_no_certificate_is_said_to_be_none(text, why):
 def test_evidence_of_the_wrong_shape_is_malformed_not_a_crash(written):
     row = json.loads(written("T5-bound"))
     for evidence in (None, {}, [None], [[]], [{}], [{"keys": 1}], 3):
-        assert certificates.problem(json.dumps(row | {"evidence": evidence}), "T5-bound") is not None
+        assert certificates.problem(certificates.sealed(row | {"evidence": evidence}), "T5-bound") is not None
 
 
 def test_a_scope_that_no_run_has_is_rejected_at_once(written):
@@ -147,7 +157,7 @@ def test_a_certificate_under_another_name_or_at_another_scope_is_not_the_claim_s
     assert certificates.problem(text.replace("T1-literal", "T0"), "T0") == "no such claim"
     row = json.loads(text) | {"scope": {"sizes": "1..r", "r": 15}, "cases": 2**15 - 1}
     row["evidence"] = [{"r": r, "sets": 2 ** (r - 1)} for r in range(1, 16)]
-    assert check.problem(json.dumps(row)) is None
+    assert check.problem(certificates.sealed(row)) is None
     assert "r must be in 2..14" in certificates.problem(json.dumps(row), "T1-literal")
 
 
@@ -155,7 +165,7 @@ def test_a_refuted_claim_has_a_certificate_that_does_not_hold(tmp_path):
     made = Claim("T5-grid", "exhaustive", "here", None, {}, lambda: iter([Case(False, evidence={"d": 1})]))
     path = certificates.write(verify(made), "Toy.", tmp_path / "new")
     row = json.loads(path.read_text(encoding="utf-8"))
-    assert list(row) == list(certificates.FIELDS)
+    assert list(row) == [*certificates.FIELDS, "seal"]
     assert (row["verdict"], row["evidence"], row["statement"]) == ("refuted", [{"d": 1}], "Toy.")
     assert problem(json.dumps(row)) is not None
 
@@ -165,7 +175,14 @@ def test_a_checker_is_small_alone_and_imports_only_the_standard_library(checker)
     lines = Path(checker.__file__).read_text(encoding="utf-8").splitlines()
     assert len(lines) < 200
     imports = {line for line in lines if line.startswith(("import ", "from "))}
-    assert imports == {"import json", "import sys", "from fractions import Fraction as F", "from pathlib import Path"}
+    standard = {
+        "import json",
+        "import sys",
+        "from fractions import Fraction as F",
+        "from hashlib import sha256",
+        "from pathlib import Path",
+    }
+    assert imports == standard
 
 
 def test_the_checkers_run_as_scripts_on_their_own(written, tmp_path):
@@ -177,7 +194,7 @@ def test_the_checkers_run_as_scripts_on_their_own(written, tmp_path):
         assert f"{own}.json: holds" in done.stdout
         assert f"{other}.json: {check.UNKNOWN}" in done.stdout
     row = json.loads(written("T1-ladder")) | {"cases": 7}
-    (tmp_path / "T1-ladder.json").write_text(json.dumps(row), encoding="utf-8")
+    (tmp_path / "T1-ladder.json").write_text(certificates.sealed(row), encoding="utf-8")
     done = subprocess.run([sys.executable, "-I", check.__file__, tmp_path], capture_output=True, text=True)
     assert (done.returncode, "T1-ladder.json: 7 is not the number of cases" in done.stdout) == (1, True)
     assert subprocess.run([sys.executable, "-I", check.__file__, tmp_path / "none"], capture_output=True, text=True).returncode == 1
@@ -197,3 +214,39 @@ def test_a_dependency_by_hand():
 def test_ranks_modulo_a_prime_by_hand():
     matrices = [[1, 2], [2, 4]], [[0, 1], [1, 0]], [[0, 0], [0, 0]], [[1, 2, 3], [4, 5, 6], [5, 7, 9]]
     assert [check.rank(rows) for rows in matrices] == [1, 2, 0, 2]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_edit_of_any_kind_breaks_the_seal(written, name):
+    """Entries appended, doubled, dropped or emptied, a number as a float or an exponent, other cases, a key more, a seal less."""
+    row = json.loads(written(name))
+    evidence = row["evidence"]
+    edits = [
+        {"evidence": [*evidence, 0]},
+        {"evidence": [*evidence[:1], *evidence]} if evidence else {"evidence": [{}]},
+        {"evidence": evidence[:-1]} if evidence else {"evidence": {}},
+        {"evidence": ["1e100000000"]},
+        {"cases": row["cases"] + 10**6},
+        {"cases": float(row["cases"]) + 0.5},
+        {"more": 1},
+        {"seal": "0" * 64},
+        {"versions": {}},
+    ]
+    for edit in edits:
+        assert certificates.problem(json.dumps(row | edit), name) is not None, edit
+    del row["seal"]
+    assert certificates.problem(json.dumps(row), name) is not None
+
+
+@pytest.mark.parametrize("name", ["T6-ceiling", "T6-programs", "T7-chain"])
+def test_nothing_is_not_evidence(written, name):
+    row = json.loads(written(name))
+    assert problem(json.dumps(row | {"evidence": []})) is not None
+    empty = {key: [] if isinstance(value, list) else value for key, value in row["evidence"][0].items()}
+    assert problem(json.dumps(row | {"evidence": [empty, *row["evidence"][1:]]})) is not None
+
+
+def test_a_deep_nest_is_malformed_not_a_crash():
+    for checker in CHECKERS:
+        assert "malformed" in checker.problem("[" * 100_000)
+    assert "malformed" in certificates.problem("[" * 100_000, "T1-ladder")
