@@ -81,7 +81,8 @@ def check(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where `the
     rows = [(path.name, problem(path.read_text(errors="replace"), path.stem) if path.is_file() else "no file") for path in paths]
     if not rows:
         raise ValueError(f"{folder}: no certificate: run `theory verify --certificates {folder}`")
-    Console().print(check_table(rows, sorted(set(claim.catalogue()) - {file.removesuffix(".json") for file, _ in rows})))
+    unredone = {path.name for path, (_, why) in zip(paths, rows, strict=True) if not why and not json.loads(path.read_bytes())["evidence"]}
+    Console().print(check_table(rows, sorted(set(claim.catalogue()) - {file.removesuffix(".json") for file, _ in rows}), unredone))
     if any(why for _, why in rows):
         raise typer.Exit(EXIT_CONTRADICTION)
 

@@ -380,3 +380,17 @@ def test_help_and_list_import_no_numerical_package():
         )
         last = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()[-1]
         assert last == "[]"
+
+
+def test_a_certificate_without_evidence_is_told_from_one_that_was_redone(tmp_path):
+    from attnprobe.theory import certificates
+
+    for name, evidence in {"T19-fly": [], "T8-bound": [{"words": 1 << 12}]}.items():
+        entry, made = claim.catalogue()[name], claim.load(claim.catalogue()[name])
+        scope = {key: getattr(value, "default", value) for key, value in made.scope.items()}
+        row = {"name": name, "kind": entry.kind, "source": entry.source, "statement": entry.statement, "scope": scope, "cases": 1}
+        row |= {"verdict": claim.PASSED[entry.kind], "assumption": made.assumption, "versions": {}, "evidence": evidence}
+        (tmp_path / f"{name}.json").write_text(certificates.sealed(row))
+    lines = run("check", str(tmp_path)).stdout.splitlines()
+    assert any("T19-fly.json" in line and "nothing was computed again" in line for line in lines)
+    assert not any("T8-bound.json" in line and "nothing was computed again" in line for line in lines)
