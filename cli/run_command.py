@@ -129,7 +129,7 @@ def check_device(device):
 
 def finish(report, *, discordant, as_json, as_csv, as_markdown, quiet):
     """Print the report in the form asked for; exit 1 on a contradiction, 3 if seeds failed."""
-    from attnprobe.cli import tables
+    from attnprobe.cli import export, footer, tables
     from attnprobe.cli.report import contradictions
     from attnprobe.cli.shell import console
 
@@ -137,14 +137,14 @@ def finish(report, *, discordant, as_json, as_csv, as_markdown, quiet):
     if as_json:
         print(json.dumps(report, allow_nan=False))
     elif as_csv:
-        print(tables.csv_text(report), end="")
+        print(export.csv_text(report), end="")
     elif as_markdown:
-        print(tables.markdown_text(report), end="")
+        print(export.markdown_text(report), end="")
     else:
         out = console()
         out.print(tables.title(report))
         out.print(tables.result_table(report, out))
-        for line in [*tables.footer(report, out), *(tables.discordant_lines(report) if discordant else [])]:
+        for line in [*footer.footer(report, out), *(footer.discordant_lines(report) if discordant else [])]:
             out.print(line, style="bold" if line.startswith("warning") else "dim", highlight=False)
     for line in against:
         print(f"CONTRADICTION with a theorem: {line}. One of the two is wrong: please report it.", file=sys.stderr)

@@ -5,9 +5,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from attnprobe.cli.report import FRESH, TUNED
 from attnprobe.cli.verdict import NO_THEOREM
-from attnprobe.probes.stats import median
 
 
 def number(x, digits=3):
@@ -150,108 +148,3 @@ def title(report):
     """One line that says what was run."""
     options = " ".join(f"--{name} {value}" for name, value in report["config"]["options"].items())
     return Text(f"{report['task']} {options}", style="bold")
-
-
-def footer(report, console):
-    """The lines under the table: what is counted, how it is compared, on which seeds; warnings last."""
-    config = report["config"]
-    step, evaluated = config["recipe"]["steps"], config["evaluated"]
-    yield f"solved: {config['rule']} at step {step}, {evaluated} evaluation; 95 %: Clopper-Pearson"
-    if any(row["realised"] is not None for row in report["arms"]):
-        yield "sets: realised by the best seed / realisable with its keys and offsets, by theory / ceiling of any such head"
-        yield "solved is about the mean over sets: a solved arm may stay below 'all sets'"
-    if report["arms"][0]["scores"]:
-        names = [report["arms"][0]["metric"]["name"], *report["arms"][0]["scores"]]
-        yield f"{', '.join(names)}: the median over seeds; worst: the worst seed's {names[0]}"
-    if report["family"]:
-        pairs = f"{report['reference']} solves more, paired by seed"
-        count = len(report["family"])
-        controls = "; controls carry none" if any(row["control"] for row in report["arms"]) else ""
-        yield f"p: one-sided exact sign test, {pairs}; Holm over {count} arm{'s' * (count > 1)}{controls}"
-    else:
-        yield f"p: none, the reference {report['reference']} is not among the arms with another one beside it"
-    if any(row["control"] for row in report["arms"]):
-        yield "below the line: the control, the same arms at a head dimension that suffices"
-    if any(row["source"] for row in report["arms"]):
-        yield "source: " + "; ".join(dict.fromkeys(row["source"]["where"] for row in report["arms"] if row["source"]))
-    yield seed_line(config["seeds"])
-    gone = columns_for(report, console)[1]
-    if gone:
-        yield f"not shown at this width: {', '.join(gone)} (--csv has every column)"
-    for arm, seeds in config["near_threshold"].items():
-        yield f"warning: {arm}: seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))} within 5 % of the threshold"
-    for row in report["arms"]:
-        for seed in row["seeds"]:
-            if seed["failure"]:
-                quantity, step = seed["failure"]["quantity"], seed["failure"]["step"]
-                yield f"warning: {row['arm']}: seed {seed['seed']} failed, {quantity} not finite at step {step}"
-
-
-def seed_line(seeds):
-    """Which seeds ran, and whether choices were made on them."""
-    name = f"seeds {seeds[0]}:{seeds[-1] + 1}"
-    if set(seeds) & set(TUNED):
-        return f"{name}: recipes were chosen on {TUNED.start}:{TUNED.stop}; report on fresh ones: --seeds {FRESH}"
-    return f"{name}: no recipe was chosen on them"
-
-
-def discordant_lines(report):
-    """For each compared arm, the seeds that decide its p."""
-    for row in report["arms"]:
-        if row["discordant"]:
-            ours, theirs = (", ".join(map(str, row["discordant"][side])) or "none" for side in ("reference", "arm"))
-            yield f"{row['arm']}: only {report['reference']} solves {ours}; only {row['arm']} solves {theirs}"
-
-
-FLAT = {
-    "arm": lambda row: row["arm"],
-    "mixer": lambda row: row["mixer"],
-    "head_dim": lambda row: row["head_dim"],
-    "control": lambda row: row["control"],
-    "n": lambda row: row["n"],
-    "solved": lambda row: row["solved"],
-    "failed": lambda row: len(row["failed"]),
-    "low": lambda row: row["interval"][0],
-    "high": lambda row: row["interval"][1],
-    "metric": lambda row: row["metric"]["name"],
-    "median": lambda row: row["metric"]["median"],
-    "worst": lambda row: row["metric"]["worst"],
-    "realised": lambda row: row["realised"],
-    "realisable": lambda row: row["realisable"],
-    "ceiling": lambda row: row["ceiling"],
-    "p": lambda row: row["p"],
-    "p_holm": lambda row: row["p_holm"],
-    "theory": lambda row: row["theory"]["text"],
-    "source": lambda row: source(row) if row["source"] else None,
-    "seconds": lambda row: row["seconds"],
-}
-
-
-def csv_text(report):
-    """Every column of every arm, and the median over seeds of every score, with a header line; an empty cell where there is nothing."""
-    import csv
-    import io
-
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    scores = dict.fromkeys(name for row in report["arms"] for seed in row["seeds"] for name in seed["score"])
-    flat = FLAT | {name: lambda row, name=name: score_median(row, name) for name in scores if name not in FLAT}
-    writer.writerow(flat)
-    for row in report["arms"]:
-        writer.writerow(["" if (value := cell(row)) is None else value for cell in flat.values()])
-    return out.getvalue()
-
-
-def score_median(row, name):
-    """The median over an arm's seeds of one score, None if no seed has it."""
-    values = [seed["score"][name] for seed in row["seeds"] if name in seed["score"]]
-    return median(values) if values else None
-
-
-def markdown_text(report):
-    """The table as GitHub markdown, every column."""
-    names, columns = full_columns(report), all_columns(report)
-    lines = ["| " + " | ".join(columns[name][0] for name in names) + " |"]
-    lines.append("|" + "|".join("---:" if columns[name][2] == "right" else "---" for name in names) + "|")
-    lines += ["| " + " | ".join(columns[name][1](row) for name in names) + " |" for row in report["arms"]]
-    return "\n".join(lines) + "\n"

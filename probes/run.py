@@ -6,12 +6,11 @@ import datetime
 import os
 import platform
 import time
-import traceback
-from collections import deque
 from dataclasses import dataclass
 
 from attnprobe.probes.spec import Spec
 from attnprobe.probes.store import Store, identity
+from attnprobe.probes.workers import in_processes, in_this_process
 
 MOST_WORKERS = 4  # each holds a copy of torch, about 300 MB
 
@@ -89,7 +88,7 @@ def run_probe(task, arms, seeds, recipe, store, device="cpu", threads=1, workers
             jobs.append(Job(task, arm, missing, recipe, device, threads, str(store.root)))
     reused = {arm: len(held[arm]) for arm in arms}
     side_by_side = min(workers, len(jobs))
-    for job, records in in_processes(jobs, side_by_side, watch) if side_by_side > 1 else in_this_process(jobs, watch):
+    for job, records in trained(jobs, side_by_side, watch):
         held[job.arm].update(records)
         watch.finished(job.arm)
     return [ArmResult(arm, {seed: held[arm][seed] for seed in seeds}, reused[arm]) for arm in arms]
@@ -106,6 +105,13 @@ class Silent:
 
     def finished(self, arm):
         """An arm's results are stored."""
+
+
+def trained(jobs, workers, watch):
+    """Train jobs, side by side if there are two workers or more; yields (job, records) as they finish."""
+    if workers > 1:
+        return in_processes(train_and_store, jobs, workers, watch)
+    return in_this_process(train_and_store, jobs, watch)
 
 
 def train_and_store(job, progress):
@@ -137,73 +143,3 @@ def versions():
     from importlib.metadata import version
 
     return {"python": platform.python_version(), **{name: version(name) for name in ("attnprobe", "torch", "numpy")}}
-
-
-def in_this_process(jobs, watch):
-    """Train jobs one after the other; yields (job, records)."""
-    for job in jobs:
-        yield job, train_and_store(job, lambda step, arm=job.arm: watch.stepped(arm, step))
-
-
-def in_processes(jobs, workers, watch):
-    """Train jobs in `workers` processes; yields (job, records) as they finish.
-
-    A worker whose parent is gone fails at its next progress message, so a killed run leaves no process behind.
-    """
-    import multiprocessing
-    from multiprocessing.connection import wait
-
-    context = multiprocessing.get_context("spawn")
-    waiting, running, processes = deque(jobs), {}, []
-    try:
-        for _ in range(workers):
-            ours, theirs = context.Pipe()
-            process = context.Process(target=work, args=(theirs,), daemon=True)
-            process.start()
-            theirs.close()
-            processes.append(process)
-            running[ours] = waiting.popleft()
-            ours.send(running[ours])
-        while running:
-            for connection in wait(list(running)):
-                job = running[connection]
-                try:
-                    kind, value = connection.recv()
-                except EOFError:
-                    raise OSError(f"the process that trained {job.arm} died; what was stored is kept, run the same command again") from None
-                if kind == "step":
-                    watch.stepped(job.arm, value)
-                    continue
-                if kind == "error":
-                    raise value
-                if waiting:
-                    running[connection] = waiting.popleft()
-                    connection.send(running[connection])
-                else:
-                    del running[connection]
-                    connection.close()
-                yield job, value
-    finally:
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            process.join()
-
-
-def work(connection):
-    """A worker: train the jobs that come over the connection until it closes."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
-    try:
-        while True:
-            job = connection.recv()
-            try:
-                records = train_and_store(job, lambda step: connection.send(("step", step)))
-            except Exception as error:  # the parent raises it; its own traceback would not show where it came from
-                error.add_note(traceback.format_exc())
-                connection.send(("error", error))
-                return
-            connection.send(("done", records))
-    except (EOFError, BrokenPipeError, ConnectionResetError):
-        return

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from attnprobe.cli import inputs, tables
+from attnprobe.cli import footer, inputs, tables
 from attnprobe.cli.probe import app
 from attnprobe.cli.report import build, contradictions, near_threshold
 from attnprobe.cli.verdict import verdict
@@ -74,7 +74,7 @@ def typical():
 def printed(made, width):
     out = Console(width=width, file=io.StringIO(), color_system=None)
     out.print(tables.result_table(made, out))
-    for line in tables.footer(made, out):
+    for line in footer.footer(made, out):
         out.print(line)
     return out.file.getvalue()
 
@@ -279,14 +279,14 @@ def test_p_values_are_paired_and_adjusted_over_the_arms_that_are_no_controls():
     assert rows["fpa@4"]["p"] is None
     assert rows["nope@12"]["p"] is None
     assert rows["fox@4"]["discordant"] == {"reference": [1, 2, 3, 4], "arm": []}
-    assert "fox@4: only fpa@4 solves 1, 2, 3, 4; only fox@4 solves none" in list(tables.discordant_lines(typical()))
+    assert "fox@4: only fpa@4 solves 1, 2, 3, 4; only fox@4 solves none" in list(footer.discordant_lines(typical()))
 
 
 def test_without_the_reference_there_is_no_p():
     made = report({arm("nope"): [record(s, 0.25) for s in range(5)]})
     assert made["arms"][0]["p"] is None
     assert made["family"] == []
-    assert any("fpa@4 is not among the arms" in line for line in tables.footer(made, Console(width=200)))
+    assert any("fpa@4 is not among the arms" in line for line in footer.footer(made, Console(width=200)))
 
 
 def test_the_best_seed_has_the_most_sets_and_ties_go_to_the_lowest():

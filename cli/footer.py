@@ -1,0 +1,55 @@
+"""The lines under a run's table: what is counted, how it is compared, on which seeds, and what to beware of."""
+
+from attnprobe.cli.report import FRESH, TUNED
+from attnprobe.cli.tables import columns_for
+
+
+def footer(report, console):
+    """The lines under the table: what is counted, how it is compared, on which seeds; warnings last."""
+    config = report["config"]
+    step, evaluated = config["recipe"]["steps"], config["evaluated"]
+    yield f"solved: {config['rule']} at step {step}, {evaluated} evaluation; 95 %: Clopper-Pearson"
+    if any(row["realised"] is not None for row in report["arms"]):
+        yield "sets: realised by the best seed / realisable with its keys and offsets, by theory / ceiling of any such head"
+        yield "solved is about the mean over sets: a solved arm may stay below 'all sets'"
+    if report["arms"][0]["scores"]:
+        names = [report["arms"][0]["metric"]["name"], *report["arms"][0]["scores"]]
+        yield f"{', '.join(names)}: the median over seeds; worst: the worst seed's {names[0]}"
+    if report["family"]:
+        pairs = f"{report['reference']} solves more, paired by seed"
+        count = len(report["family"])
+        controls = "; controls carry none" if any(row["control"] for row in report["arms"]) else ""
+        yield f"p: one-sided exact sign test, {pairs}; Holm over {count} arm{'s' * (count > 1)}{controls}"
+    else:
+        yield f"p: none, the reference {report['reference']} is not among the arms with another one beside it"
+    if any(row["control"] for row in report["arms"]):
+        yield "below the line: the control, the same arms at a head dimension that suffices"
+    if any(row["source"] for row in report["arms"]):
+        yield "source: " + "; ".join(dict.fromkeys(row["source"]["where"] for row in report["arms"] if row["source"]))
+    yield seed_line(config["seeds"])
+    gone = columns_for(report, console)[1]
+    if gone:
+        yield f"not shown at this width: {', '.join(gone)} (--csv has every column)"
+    for arm, seeds in config["near_threshold"].items():
+        yield f"warning: {arm}: seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))} within 5 % of the threshold"
+    for row in report["arms"]:
+        for seed in row["seeds"]:
+            if seed["failure"]:
+                quantity, step = seed["failure"]["quantity"], seed["failure"]["step"]
+                yield f"warning: {row['arm']}: seed {seed['seed']} failed, {quantity} not finite at step {step}"
+
+
+def seed_line(seeds):
+    """Which seeds ran, and whether choices were made on them."""
+    name = f"seeds {seeds[0]}:{seeds[-1] + 1}"
+    if set(seeds) & set(TUNED):
+        return f"{name}: recipes were chosen on {TUNED.start}:{TUNED.stop}; report on fresh ones: --seeds {FRESH}"
+    return f"{name}: no recipe was chosen on them"
+
+
+def discordant_lines(report):
+    """For each compared arm, the seeds that decide its p."""
+    for row in report["arms"]:
+        if row["discordant"]:
+            ours, theirs = (", ".join(map(str, row["discordant"][side])) or "none" for side in ("reference", "arm"))
+            yield f"{row['arm']}: only {report['reference']} solves {ours}; only {row['arm']} solves {theirs}"

@@ -1,0 +1,76 @@
+"""Jobs trained one after the other, or side by side in processes that end with their parent."""
+
+from __future__ import annotations
+
+import traceback
+from collections import deque
+
+
+def in_this_process(train, jobs, watch):
+    """Train jobs one after the other; yields (job, records)."""
+    for job in jobs:
+        yield job, train(job, lambda step, arm=job.arm: watch.stepped(arm, step))
+
+
+def in_processes(train, jobs, workers, watch):
+    """Train jobs in `workers` processes; yields (job, records) as they finish. train: a function of a module, of (job, progress).
+
+    A worker whose parent is gone fails at its next progress message, so a killed run leaves no process behind.
+    """
+    import multiprocessing
+    from multiprocessing.connection import wait
+
+    context = multiprocessing.get_context("spawn")
+    waiting, running, processes = deque(jobs), {}, []
+    try:
+        for _ in range(workers):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=work, args=(train, theirs), daemon=True)
+            process.start()
+            theirs.close()
+            processes.append(process)
+            running[ours] = waiting.popleft()
+            ours.send(running[ours])
+        while running:
+            for connection in wait(list(running)):
+                job = running[connection]
+                try:
+                    kind, value = connection.recv()
+                except EOFError:
+                    raise OSError(f"the process that trained {job.arm} died; what was stored is kept, run the same command again") from None
+                if kind == "step":
+                    watch.stepped(job.arm, value)
+                    continue
+                if kind == "error":
+                    raise value
+                if waiting:
+                    running[connection] = waiting.popleft()
+                    connection.send(running[connection])
+                else:
+                    del running[connection]
+                    connection.close()
+                yield job, value
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.join()
+
+
+def work(train, connection):
+    """A worker: train the jobs that come over the connection until it closes."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+    try:
+        while True:
+            job = connection.recv()
+            try:
+                records = train(job, lambda step: connection.send(("step", step)))
+            except Exception as error:  # the parent raises it; its own traceback would not show where it came from
+                error.add_note(traceback.format_exc())
+                connection.send(("error", error))
+                return
+            connection.send(("done", records))
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return
