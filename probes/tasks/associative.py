@@ -83,7 +83,7 @@ class Associative(Task):
 
     @property
     def model(self):
-        from attnprobe.probes.model import ModelSpec
+        from attnprobe.probes.model_spec import ModelSpec
 
         return ModelSpec(
             vocab_size=self.keys + self.values + self.start,

@@ -61,7 +61,7 @@ class Duration(Task):
 
     @property
     def model(self):
-        from attnprobe.probes.model import ModelSpec
+        from attnprobe.probes.model_spec import ModelSpec
 
         features = self.features()
         return ModelSpec(

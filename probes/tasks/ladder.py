@@ -93,7 +93,7 @@ class Ladder(Task):
 
     @property
     def model(self):
-        from attnprobe.probes.model import ModelSpec
+        from attnprobe.probes.model_spec import ModelSpec
 
         features = self.features()
         return ModelSpec(

@@ -61,7 +61,7 @@ class NameSearch(Task):
 
     @property
     def model(self):
-        from attnprobe.probes.model import ModelSpec
+        from attnprobe.probes.model_spec import ModelSpec
 
         features = self.features()
         content = [i for i in range(features.shape[1]) if not NAMES <= i < NAMES + LEVELS]

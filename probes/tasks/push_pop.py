@@ -58,7 +58,7 @@ class PushPop(Task):
 
     @property
     def model(self):
-        from attnprobe.probes.model import ModelSpec
+        from attnprobe.probes.model_spec import ModelSpec
 
         features = self.features()
         return ModelSpec(

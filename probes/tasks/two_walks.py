@@ -71,7 +71,7 @@ class TwoWalks(Task):
 
     @property
     def model(self):
-        from attnprobe.probes.model import ModelSpec
+        from attnprobe.probes.model_spec import ModelSpec
 
         features = self.features()
         return ModelSpec(

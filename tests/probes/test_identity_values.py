@@ -11,7 +11,8 @@ from attnprobe.probes.batch import stack
 from attnprobe.probes.mixers.key_filter.fir import half_gaussian
 from attnprobe.probes.mixers.parts import Draw, Init
 from attnprobe.probes.mixers.stream import Dense, Lookup, Mixture
-from attnprobe.probes.model import Model, ModelSpec
+from attnprobe.probes.model import Model
+from attnprobe.probes.model_spec import ModelSpec
 from attnprobe.probes.spec import REGISTRIES, parse
 from attnprobe.probes.stack import draw as draw_init
 from attnprobe.probes.streams import stream
@@ -30,10 +31,7 @@ def made(name, spec="fir", d=8, seeds=(0, 1), n=3, **options):
     task = TASKS[name](**options)
     model = Model(task.model, parse(spec), d, "cpu")
     inits = model.parameters()
-    p = {
-        name: torch.stack([torch.from_numpy(draw_init(init, seed, name)) for seed in seeds]).double()
-        for name, init in inits.items()
-    }
+    p = {name: torch.stack([torch.from_numpy(draw_init(init, seed, name)) for seed in seeds]).double() for name, init in inits.items()}
     p = {name: x if inits[name].frozen else x + 0.05 * torch.randn(x.shape, generator=torch.Generator().manual_seed(1)).double()
          for name, x in p.items()}  # fmt: skip
     return task, model, p, stack([task.sample(stream(seed, "train", 0), n) for seed in seeds], "cpu", torch.float64)

@@ -10,7 +10,8 @@ from attnprobe.probes.batch import Batch, stack
 from attnprobe.probes.mixers.intervention import KINDS, Intervened
 from attnprobe.probes.mixers.parts import Dims, Draw
 from attnprobe.probes.mixers.stream import Dense, Lookup
-from attnprobe.probes.model import Model, ModelSpec
+from attnprobe.probes.model import Model
+from attnprobe.probes.model_spec import ModelSpec
 from attnprobe.probes.spec import REGISTRIES, axis_of, parse
 from attnprobe.probes.stack import draw as draw_init
 
