@@ -3,6 +3,8 @@
 import sys
 import time
 
+from attnprobe.probes.run import Silent
+
 
 def watch(arms, steps, quiet):
     """The watch that fits stderr; use it as a context manager."""
@@ -11,7 +13,7 @@ def watch(arms, steps, quiet):
     return Live(arms, steps) if sys.stderr.isatty() else Plain(steps)
 
 
-class Quiet:
+class Quiet(Silent):
     """Says nothing."""
 
     def __enter__(self):
@@ -19,15 +21,6 @@ class Quiet:
 
     def __exit__(self, *exception):
         pass
-
-    def started(self, arm, reused, missing):
-        """See attnprobe.probes.run.Silent."""
-
-    def stepped(self, arm, step):
-        """See attnprobe.probes.run.Silent."""
-
-    def finished(self, arm):
-        """See attnprobe.probes.run.Silent."""
 
 
 class Plain(Quiet):

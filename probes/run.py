@@ -12,7 +12,7 @@ from attnprobe.probes.spec import Spec
 from attnprobe.probes.store import Store, identity
 from attnprobe.probes.workers import in_processes, in_this_process
 
-MOST_WORKERS = 4  # each holds a copy of torch, about 300 MB
+MOST_WORKERS = 4  # each holds a copy of torch, 400 MB and more
 
 
 @dataclass(frozen=True)

@@ -37,22 +37,10 @@ class Decoys(Associative):
     decoys = 2 * ASKED
     amounts = (0.05, 0.2, 0.5, 1.0)
     reference = "fir+power-tau(tau0=-3)"
-
-    @property
-    def present(self):
-        return ASKED
-
-    @property
-    def steps(self):
-        return 500
-
-    @property
-    def rule(self):
-        return f"present >= {PRESENT} and hallucination <= {HALLUCINATION}, at every eps"
-
-    @property
-    def shown(self):
-        return ("present@0.05", "present@1", "hallucination", "mass", "dead")
+    present = ASKED
+    steps = 500
+    rule = f"present >= {PRESENT} and hallucination <= {HALLUCINATION}, at every eps"
+    shown = ("present@0.05", "present@1", "hallucination", "mass", "dead")
 
     @property
     def arms(self):

@@ -81,9 +81,7 @@ class Ladder(Task):
     def control_dim(self):
         return self.r + 2
 
-    @property
-    def arms(self):
-        return ("fpa", "rope", "nope", "alibi", "fox")
+    arms = ("fpa", "rope", "nope", "alibi", "fox")
 
     @property
     def recipe(self):

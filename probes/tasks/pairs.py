@@ -47,7 +47,6 @@ def contexts(rng, n, sizes, eps):
     answer = np.concatenate([take(value, chosen), np.full((n, A), V, np.uint8)], 1)
     slot = np.concatenate([take(place, chosen), np.full((n, A), NOWHERE, np.uint8)], 1)
     row = shuffle(rows)
-
     tokens = np.full((n, end + rows), K + V, np.uint8)  # BOS
     np.put_along_axis(tokens[:, sizes.start : end : 2], place, own, 1)
     np.put_along_axis(tokens[:, sizes.start + 1 : end : 2], place, value + np.uint8(K), 1)

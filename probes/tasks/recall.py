@@ -32,17 +32,9 @@ class Recall(Associative):
     def present(self):
         return self.pairs
 
-    @property
-    def steps(self):
-        return 200
-
-    @property
-    def rule(self):
-        return f"present >= {PRESENT}"
-
-    @property
-    def shown(self):
-        return ("dead",)
+    steps = 200
+    rule = f"present >= {PRESENT}"
+    shown = ("dead",)
 
     @property
     def arms(self):

@@ -44,21 +44,10 @@ class ScoreShift(Associative):
     def present(self):
         return self.pairs
 
-    @property
-    def steps(self):
-        return 200
-
-    @property
-    def rule(self):
-        return f"present >= {PRESENT}"
-
-    @property
-    def shown(self):
-        return ("dead", "gradient")
-
-    @property
-    def arms(self):
-        return ("pn_fir_tau", *(f"fir+{name}" for name in ("power", "power-tau(tau0=0)", "power-centred", "softmax")))
+    steps = 200
+    rule = f"present >= {PRESENT}"
+    shown = ("dead", "gradient")
+    arms = ("pn_fir_tau", *(f"fir+{name}" for name in ("power", "power-tau(tau0=0)", "power-centred", "softmax")))
 
     def solved(self, score):
         return score["present"] >= PRESENT

@@ -38,25 +38,11 @@ class Sink(Associative):
     def valueless(self):
         return int(self.bos == "zero")
 
-    @property
-    def present(self):
-        return ASKED
-
-    @property
-    def steps(self):
-        return 500
-
-    @property
-    def rule(self):
-        return f"present >= {PRESENT} and hallucination <= {HALLUCINATION}"
-
-    @property
-    def shown(self):
-        return ("hallucination", "sink", "mass", "dead")
-
-    @property
-    def arms(self):
-        return ("pn_fir_tau", *(f"fir+{name}" for name in ("softmax", "softmax1", "softpick")))
+    present = ASKED
+    steps = 500
+    rule = f"present >= {PRESENT} and hallucination <= {HALLUCINATION}"
+    shown = ("hallucination", "sink", "mass", "dead")
+    arms = ("pn_fir_tau", *(f"fir+{name}" for name in ("softmax", "softmax1", "softpick")))
 
     def solved(self, score):
         return (score["present"] >= PRESENT) & (score["hallucination"] <= HALLUCINATION)

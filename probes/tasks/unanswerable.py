@@ -30,22 +30,10 @@ class Unanswerable(Associative):
     """
 
     absent = ASKED
-
-    @property
-    def present(self):
-        return ASKED
-
-    @property
-    def steps(self):
-        return 500
-
-    @property
-    def rule(self):
-        return f"present >= {PRESENT} and hallucination <= {HALLUCINATION}"
-
-    @property
-    def shown(self):
-        return ("hallucination", "mass", "dead")
+    present = ASKED
+    steps = 500
+    rule = f"present >= {PRESENT} and hallucination <= {HALLUCINATION}"
+    shown = ("hallucination", "mass", "dead")
 
     @property
     def arms(self):
