@@ -90,7 +90,7 @@ def recall(task, arm):
     pairless = mixer.key_filter.name in ("none", "zero-keys") and mixer.position.name == "nope" and mixer.bias.name == "none"
     if not pairless or mixer.routing.name != "full":
         return no_theorem(task, arm)
-    return Verdict("bound", None, f"present <= {float(majority_ceiling(task.pairs, task.values)):.5f}", None)
+    return Verdict("bound", None, f"E[present] <= {float(majority_ceiling(task.pairs, task.values)):.5f}", None)
 
 
 RULES = {
