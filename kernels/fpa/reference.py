@@ -2,8 +2,8 @@
 
 import torch
 
+from attnprobe.kernels.fpa.path import Min, PathBias, Softmin
 from attnprobe.kernels.fpa.suffix import suffix_min
-from attnprobe.kernels.fpa.tables import Min, PathBias, Softmin
 
 
 def path_bias(phi, psi, beta, rows, soft=True, of_query=False):
@@ -18,7 +18,8 @@ def path_bias(phi, psi, beta, rows, soft=True, of_query=False):
     if rows == 1:
         level = psi[..., -1:] if of_query else psi
         return -beta * (level - suffix_min(phi, soft)).relu()[..., None, :]  # (..., 1, S)
-    return PathBias.apply(phi, psi, beta, Softmin if soft else Min, of_query)[..., -rows:, :]  # (..., rows, S)
+    b = PathBias.apply(phi, psi, beta, Softmin if soft else Min, of_query)  # (..., S, S)
+    return b if rows == phi.shape[-1] else b[..., -rows:, :]  # (..., rows, S); a slice of all would cost its backward two passes
 
 
 def path_sum_bias(phi, psi, beta, rows):
