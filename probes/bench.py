@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+from attnprobe.probes.memory import keep_freed_memory
 from attnprobe.probes.stats import median
 from attnprobe.probes.train import train_seeds
 
@@ -17,6 +18,7 @@ def training(task, arms, seeds, recipe, rounds, progress=lambda arm: None):
     """
     import torch
 
+    keep_freed_memory()
     torch.set_num_threads(1)
     warm = replace(recipe, steps=min(10, recipe.steps))
     for arm in arms:
@@ -51,6 +53,7 @@ def bias(lengths, rows, rounds):
 
     from attnprobe.kernels.fpa import path_bias
 
+    keep_freed_memory()
     torch.set_num_threads(1)
     found = []
     for T in lengths:

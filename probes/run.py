@@ -118,8 +118,10 @@ def train_and_store(job, progress):
     """Train a job's arm, store each seed, return seed -> record."""
     import torch
 
+    from attnprobe.probes.memory import keep_freed_memory
     from attnprobe.probes.train import train_seeds
 
+    keep_freed_memory()
     torch.set_num_threads(job.threads)
     start = time.perf_counter()
     results = train_seeds(job.task, job.arm.spec, job.arm.head_dim, job.seeds, job.recipe, job.device, progress)

@@ -16,6 +16,7 @@ from attnprobe.probes.streams import stream
 BLOCK = 50  # steps whose data one sample() call draws; part of every task's version
 CANDIDATE, CONFIRM = 256, 1024  # sequences on which a seed may leave, and on which it is then judged
 MOST_BATCH = 1 << 14  # sequences a seed and step: a block holds BLOCK times as many
+KEPT, KEPT_TOKENS = 512, 1 << 17  # blocks that a process keeps for its next arms, and the tokens of the largest that it keeps
 SAME_HEAD = 1e-9  # a head's offsets count as fixed if they vary by less than this, relative to the largest
 
 
@@ -46,6 +47,12 @@ class Recipe:
             return self.lr * (step + 1) / self.warm_up
         done = (step - self.warm_up) / max(1, self.steps - self.warm_up)
         return self.lr * (self.floor + (1 - self.floor) * 0.5 * (1 + math.cos(math.pi * done)))
+
+
+@functools.lru_cache(maxsize=KEPT)
+def kept_block(task, seed, index, rows):
+    """Block `index` of a seed's training data: the same for every arm, so drawn once for all that this process trains."""
+    return task.sample(stream(seed, "train", index), rows)
 
 
 def head_of(keys, offsets):
@@ -117,7 +124,8 @@ class Training:
     def data(self, index):
         """Block `index` of every seed in the stack, and the seeds' data hashes taken on."""
         rows = BLOCK * self.recipe.batch
-        batches = [self.task.sample(stream(seed, "train", index), rows) for seed in self.stack.seeds]
+        draw = kept_block if rows * self.model.shape.seq_len <= KEPT_TOKENS else kept_block.__wrapped__
+        batches = [draw(self.task, seed, index, rows) for seed in self.stack.seeds]
         for seed, batch in zip(self.stack.seeds, batches, strict=True):
             for array in batch.arrays():
                 self.hashes[seed].update(array.tobytes())
