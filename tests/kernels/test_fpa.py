@@ -65,6 +65,17 @@ def test_suffix_minimum_and_its_gradient_equal_the_last_row_of_the_loop(T, sprea
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("of_query", [False, True])
 def test_bias_and_every_gradient_equal_the_loop(T, spread, rows, dtype, soft, of_query):
+    check_against_the_loop(T, spread, rows, dtype, soft, of_query)
+
+
+@pytest.mark.parametrize("soft", [True, False])
+@pytest.mark.parametrize("of_query", [False, True])
+@pytest.mark.parametrize("T", [33, 64, 70])
+def test_bias_and_every_gradient_equal_the_loop_over_one_to_three_doublings_of_a_block(T, soft, of_query):
+    check_against_the_loop(T, 5.0, "all", torch.float64, soft, of_query)
+
+
+def check_against_the_loop(T, spread, rows, dtype, soft, of_query):
     rows = T if rows == "all" else 1
     phi, psi = walk(T, spread), walk(T, spread, seed=3) + 0.5
     beta = torch.tensor([0.7, 1.0, 2.5], dtype=torch.float64)[:, None, None]

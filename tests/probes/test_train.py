@@ -49,6 +49,30 @@ def test_data_of_a_seed_do_not_depend_on_arm_width_company_threads_or_order():
     assert hashes != {r["data_hash"] for r in train_seeds(Ladder(r=5), parse("fox"), 2, (1,), SHORT)}
 
 
+@dataclass(frozen=True)
+class Counted(Ladder):
+    """A ladder that counts in COUNT how many examples each sample() draws."""
+
+    def sample(self, rng, n):
+        COUNT.append(n)
+        return Ladder.sample(self, rng, n)
+
+
+COUNT = []
+
+
+def test_a_seed_s_data_is_drawn_once_for_all_arms_of_a_process_unless_it_is_large():
+    task, recipe = Counted(r=4), replace(SHORT, steps=100)
+    drawn = []
+    for seeds, spec, batch in (((21, 22), "fpa", 8), ((22, 21), "rope", 8), ((21,), "fpa", 4), ((21,), "fpa", 512), ((21,), "rope", 512)):
+        COUNT.clear()
+        for index in (0, 1):
+            training(spec, seeds, task, replace(recipe, batch=batch)).data(index)
+        drawn.append(list(COUNT))
+    # two seeds, two blocks; the same again in another arm; another batch size; T = 11: 50 512 11 > 2^17 tokens, not kept
+    assert drawn == [[400] * 4, [], [200] * 2, [25600] * 2, [25600] * 2]
+
+
 def test_training_and_evaluation_use_different_streams():
     """The sampled evaluation is of a fixed stream; a seed's training words are others, in another order."""
     task = Ladder(r=30)
