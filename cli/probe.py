@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from attnprobe.cli.bench_command import bias, training
+from attnprobe.cli.reproduce_command import reproduce
 from attnprobe.cli.run_command import RunGroup
 from attnprobe.cli.shell import Group, command
 from attnprobe.cli.show_command import ShowGroup
@@ -35,6 +36,8 @@ def main(version: Annotated[bool, typer.Option("--version", callback=show_versio
     [bold]probe list[/bold]                           tasks, mechanisms, named arms
 
     [bold]probe show ladder --r 6[/bold]              one example of a task, decoded
+
+    [bold]probe reproduce fpa --quick[/bold]          a paper's figures beside ours, with a verdict each
 
     [bold]probe bench training[/bold]                 stacked seeds against a loop over seeds
 
@@ -86,5 +89,6 @@ def list_all():
         out.print(item)
 
 
+app.command("reproduce", short_help="Run what the sources' figures need, and hold each against ours.")(reproduce)
 bench.command("training", short_help="Stacked seeds against a loop over the same seeds.")(training)
 bench.command("bias", short_help="FPA's bias against the softmax of the same scores.")(bias)

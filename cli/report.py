@@ -96,12 +96,18 @@ def arm_row(task, result):
 
 def realisation(task, done, said):
     """Realised: the most sets a seed realises; realisable: what that seed's keys and offsets could, by theory; and the ceiling."""
+    count, best = best_of(task, done)
+    head = done[best]["head"] if said.ceiling and best is not None else None
+    return {"realised": count, "best_seed": best, "realisable": realisable(head), "ceiling": said.ceiling}
+
+
+def best_of(task, done):
+    """(the most sets that a seed realises, that seed), or Nones where no sets are counted. done: seed -> result of no failed seed."""
     if not task.sets or not done:
-        return {"realised": None, "best_seed": None, "realisable": None, "ceiling": said.ceiling}
+        return None, None
     counts = {seed: round(r["score"]["realised"] * task.sets) for seed, r in done.items()}
     best = max(counts, key=lambda seed: (counts[seed], -seed))
-    head = done[best]["head"] if said.ceiling else None
-    return {"realised": counts[best], "best_seed": best, "realisable": realisable(head), "ceiling": said.ceiling}
+    return counts[best], best
 
 
 def realisable(head):
@@ -150,11 +156,24 @@ def near_threshold(rows):
 def contradictions(report):
     """Arms whose best seed realises more sets than a theorem allows, as plain sentences."""
     return [
-        f"{row['arm']}: seed {row['best_seed']} realises {row['realised']} sets, "
-        f"where theory ({row['theory']['text']}) allows at most {row['ceiling']}"
+        too_many(row["arm"], row["best_seed"], row["realised"], row["theory"]["text"], row["ceiling"])
         for row in report["arms"]
         if row["ceiling"] is not None and row["realised"] is not None and row["realised"] > row["ceiling"]
     ]
+
+
+def contradiction(task, result):
+    """The same of one ArmResult, outside a report: a sentence, or None."""
+    done = {seed: record["result"] for seed, record in result.records.items() if record["result"]["status"] != "failed"}
+    said, (count, seed) = verdict(task, result.arm), best_of(task, done)
+    if said.ceiling is None or count is None or count <= said.ceiling:
+        return None
+    return too_many(f"{task.name}, {result.arm}", seed, count, said.text, said.ceiling)
+
+
+def too_many(arm, seed, count, text, ceiling):
+    """The sentence that a seed does what a theorem rules out."""
+    return f"{arm}: seed {seed} realises {count} sets, where theory ({text}) allows at most {ceiling}"
 
 
 def versions(results):
