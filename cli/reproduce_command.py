@@ -65,7 +65,7 @@ def reproduce(
             raise ValueError(f"--{name} must be at least 1, not {value}")
     ids = inputs.seeds(seeds or (QUICK_SEEDS if quick else "100:115"))
     sources = tuple(SOURCES) if source == "all" else (source,)
-    figures = chosen(FIGURES, sources, quick, named(tasks, FIGURES))
+    figures = chosen(FIGURES, sources, quick, named(tasks, TASKS))
     if not figures:
         raise ValueError(f"--tasks {tasks}: {source}{' --quick' * quick} has no figure of it")
     expected = frozen.read(reference) if check else None
@@ -84,16 +84,16 @@ def reproduce(
         finish(report, as_json, as_csv, as_markdown)
 
 
-def named(tasks, figures):
-    """The tasks named, checked; None for all. Raises ValueError."""
+def named(tasks, known):
+    """The tasks named, checked; all that are registered, and theory, for None. Raises ValueError."""
+    from attnprobe.probes.papers.figure import COMPUTED
     from attnprobe.probes.registry import nearest
 
-    if tasks is None:
-        return None
-    known, asked = dict.fromkeys(f.task for f in figures), [name.strip() for name in tasks.split(",")]
+    known = [*known, COMPUTED]
+    asked = known if tasks is None else [name.strip() for name in tasks.split(",")]
     for name in asked:
         if name not in known:
-            raise ValueError(f"--tasks: no figure is of {name!r}{nearest(name, known)}")
+            raise ValueError(f"--tasks: unknown task {name!r}{nearest(name, known)}")
     return asked
 
 

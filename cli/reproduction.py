@@ -34,8 +34,8 @@ class Side:
 
 
 def chosen(figures, sources, quick, tasks):
-    """The Figures of some sources, of --quick, of some tasks (all if None); theory is among the tasks."""
-    return [f for f in figures if f.source in sources and (f.quick or not quick) and (tasks is None or f.task in tasks)]
+    """The Figures of some sources, of --quick, of some tasks; theory is among the tasks."""
+    return [f for f in figures if f.source in sources and (f.quick or not quick) and f.task in tasks]
 
 
 def arm_of(figure, spec=None):

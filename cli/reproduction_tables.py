@@ -19,7 +19,9 @@ STYLES = {MATCHES: "green", SAME_DIRECTION: "yellow", DIFFERS: "red", FAILED: "b
 
 
 def ours(row):
-    """Our k/n, or our mean, with the number of failed seeds."""
+    """Our k/n, our mean, or what is computed, with the number of failed seeds."""
+    if row["n"] is None:
+        return number(row["ours"], 4)
     failed = f" ({len(row['failed'])} failed)" if row["failed"] else ""
     return (f"{row['ours']}/{row['n']}" if counts(row) else number(row["ours"])) + failed
 
@@ -85,7 +87,7 @@ def mark(row, marks):
 
 
 def columns_for(rows, console, gone):
-    """The columns of a table in which a row says something and that fit the console's width; gone: heading -> None, of those that do not."""
+    """The columns of a table in which a row says something, and that fit the console's width; gone collects the headings of the rest."""
     names = [name for name in COLUMNS if any(COLUMNS[name][1](row) not in ("", "-") for row in rows)]
     for name in GIVES_WAY:
         if Measurement.get(console, console.options.update(max_width=1000), table_of(rows, names)).maximum <= console.width:
