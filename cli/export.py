@@ -36,9 +36,14 @@ def csv_text(report):
     writer = csv.writer(out, lineterminator="\n")
     scores = dict.fromkeys(name for row in report["arms"] for seed in row["seeds"] for name in seed["score"])
     flat = FLAT | {name: lambda row, name=name: score_median(row, name) for name in scores if name not in FLAT}
+    if "lr_grid" in report:
+        flat = {"stage": lambda row: "reported", "lr": lambda row: row["lr"], **flat}
     writer.writerow(flat)
     for row in report["arms"]:
         writer.writerow(["" if (value := cell(row)) is None else value for cell in flat.values()])
+    for point in report["lr_grid"]["points"] if "lr_grid" in report else ():
+        row = point | {"stage": "selection, chosen" if point["chosen"] else "selection", "failed": len(point["failed"])}
+        writer.writerow([row.get(name, "") if row.get(name) is not None else "" for name in flat])
     return out.getvalue()
 
 

@@ -1,5 +1,6 @@
 """The lines under a run's table: what is counted, how it is compared, on which seeds, and what to beware of."""
 
+from attnprobe.cli.lr_grid import line as grid_line
 from attnprobe.cli.report import FRESH, TUNED
 from attnprobe.cli.tables import columns_for
 
@@ -27,6 +28,8 @@ def footer(report, console):
     if any(row["source"] for row in report["arms"]):
         yield "source: " + "; ".join(dict.fromkeys(row["source"]["where"] for row in report["arms"] if row["source"]))
     yield seed_line(config["seeds"])
+    if "lr_grid" in report:
+        yield grid_line(report["lr_grid"])
     gone = columns_for(report, console)[1]
     if gone:
         yield f"not shown at this width: {', '.join(gone)} (--csv has every column)"

@@ -10,16 +10,16 @@ MOST_SEEDS = 1000
 LARGEST_HEAD_DIM = 512
 
 
-def seeds(text):
+def seeds(text, option="--seeds"):
     """`15` is seeds 0:15, `100:115` is 100..114: a tuple of ints. Raises ValueError."""
     if not SEEDS.fullmatch(text):
-        raise ValueError(f"--seeds takes a count such as 15 or a range such as 100:115, not {text!r}")
+        raise ValueError(f"{option} takes a count such as 15 or a range such as 100:115, not {text!r}")
     first, colon, last = text.partition(":")
     low, high = (int(first), int(last)) if colon else (0, int(text))
     if high <= low:
-        raise ValueError(f"--seeds must name at least one seed >= 0, as a count or as first:last with last above first, not {text!r}")
+        raise ValueError(f"{option} must name at least one seed >= 0, as a count or as first:last with last above first, not {text!r}")
     if high - low > MOST_SEEDS:
-        raise ValueError(f"--seeds takes at most {MOST_SEEDS} seeds at once, not {high - low}")
+        raise ValueError(f"{option} takes at most {MOST_SEEDS} seeds at once, not {high - low}")
     return tuple(range(low, high))
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from attnprobe.cli.bench_command import bias, training
+from attnprobe.cli.matrix_command import matrix
 from attnprobe.cli.reproduce_command import reproduce
 from attnprobe.cli.run_command import RunGroup
 from attnprobe.cli.shell import Group, command
@@ -38,6 +39,8 @@ def main(version: Annotated[bool, typer.Option("--version", callback=show_versio
     [bold]probe show ladder --r 6[/bold]              one example of a task, decoded
 
     [bold]probe reproduce fpa --quick[/bold]          a paper's figures beside ours, with a verdict each
+
+    [bold]probe matrix[/bold]                         every task by the named mechanisms, solved seeds in each cell
 
     [bold]probe bench training[/bold]                 stacked seeds against a loop over seeds
 
@@ -90,5 +93,6 @@ def list_all():
 
 
 app.command("reproduce", short_help="Run what the sources' figures need, and hold each against ours.")(reproduce)
+app.command("matrix", short_help="Named mechanisms by tasks: solved seeds in every cell.")(matrix)
 bench.command("training", short_help="Stacked seeds against a loop over the same seeds.")(training)
 bench.command("bias", short_help="FPA's bias against the softmax of the same scores.")(bias)

@@ -50,6 +50,15 @@ def build(command, task, recipe, seeds, head_dim, device, reference, results):
     }
 
 
+def with_grid(report, grid):
+    """A report with the learning rates of its arms and the grid that they were chosen from; as it is where there was none (None)."""
+    if grid is None:
+        return report
+    rates = {point["arm"]: point["lr"] for point in grid["points"] if point["chosen"]}
+    config = report["config"] | {"recipe": report["config"]["recipe"] | {"lr": None}}
+    return report | {"config": config, "lr_grid": grid, "arms": [row | {"lr": rates[row["arm"]]} for row in report["arms"]]}
+
+
 def same(arm, reference):
     """Whether an arm is the reference, under whatever name."""
     return (arm.spec, arm.head_dim) == (reference.spec, reference.head_dim)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from attnprobe.cli.lr_grid import SELECTION
 from attnprobe.cli.shell import EXIT_CONTRADICTION, EXIT_SEEDS_FAILED
 from attnprobe.cli.task_command import TaskGroup, task_options, typer_command
 from attnprobe.probes.tasks import TASKS
@@ -30,6 +31,14 @@ def shared_options(task):
         "seeds": option(str, "15", "A count (15 is 0:15) or a range (100:115).", TRAINING),
         "steps": option(int, recipe.steps, "Optimiser steps.", TRAINING),
         "lr": option(float, recipe.lr, "Peak learning rate.", TRAINING),
+        "lr_grid": option(
+            str | None,
+            None,
+            "Choose each arm's rate among these, on selection seeds of their own; every point is exported.",
+            TRAINING,
+            metavar="LR,LR,...",
+        ),
+        "select_seeds": option(str | None, None, "The selection seeds of --lr-grid.", TRAINING, show_default=SELECTION),
         "batch": option(int, recipe.batch, "Sequences a seed and step.", TRAINING),
         "device": option(str, "cpu", "cpu or cuda.", TRAINING),
         "threads": option(int, 1, "Torch threads a worker.", TRAINING),
@@ -78,9 +87,13 @@ class RunGroup(TaskGroup):
         return command_of(name)
 
 
-def run(task, *, arm, head_dim, reference, control, seeds, steps, lr, batch, device, threads, workers, store, fresh, dry_run, **output):
+def run(
+    task, *, arm, head_dim, reference, control, seeds, steps, lr, lr_grid, select_seeds, batch, device, threads, workers, store, fresh,
+    dry_run, **output,
+):  # fmt: skip
     """Check everything that was asked, train what is missing, print the report, exit as CONTRACT says."""
     from attnprobe.cli import inputs
+    from attnprobe.cli import lr_grid as grids
     from attnprobe.probes.run import default_workers, run_probe
     from attnprobe.probes.store import Store
 
@@ -89,6 +102,9 @@ def run(task, *, arm, head_dim, reference, control, seeds, steps, lr, batch, dev
     ids = inputs.seeds(seeds)
     inputs.head_dim(head_dim, "--head-dim")
     recipe = dataclasses.replace(task.recipe, steps=steps, lr=lr, batch=batch)
+    if lr_grid is not None and (lr != task.recipe.lr or dry_run):
+        raise ValueError("--lr-grid chooses the rate, by training: leave out --lr and --dry-run")
+    grid = grids.read(lr_grid, select_seeds, ids)
     for name, value in {"threads": threads, "workers": workers}.items():
         if value is not None and value < 1:
             raise ValueError(f"--{name} must be at least 1, not {value}")
@@ -108,12 +124,17 @@ def run(task, *, arm, head_dim, reference, control, seeds, steps, lr, batch, dev
     from attnprobe.cli.progress import watch
 
     workers = 1 if device == "cuda" else workers or default_workers()
-    with watch(arms, steps, output["quiet"]) as seen:
-        results = run_probe(task, arms, ids, recipe, kept, device, threads, workers, fresh, seen)
 
-    from attnprobe.cli.report import build
+    def train(arms, seeds, recipe):
+        with watch(arms, steps, output["quiet"]) as seen:
+            return run_probe(task, arms, seeds, recipe, kept, device, threads, workers, fresh, seen)
 
-    finish(build(shlex.join(["probe", *sys.argv[1:]]), task, recipe, ids, head_dim, device, base, results), **output)
+    results, searched = grids.run(task, arms, grid, ids, recipe, train) if grid else (train(arms, ids, recipe), None)
+
+    from attnprobe.cli.report import build, with_grid
+
+    report = build(shlex.join(["probe", *sys.argv[1:]]), task, recipe, ids, head_dim, device, base, results)
+    finish(with_grid(report, searched), **output)
 
 
 def check_device(device):

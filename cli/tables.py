@@ -46,6 +46,7 @@ def source(row):
 COLUMNS = {
     "arm": ("arm", lambda row: row["arm"].rpartition("@")[0], "left"),
     "head_dim": ("d", lambda row: str(row["head_dim"]), "right"),
+    "lr": ("lr", lambda row: f"{row['lr']:g}", "right"),
     "solved": ("solved", solved, "right"),
     "interval": ("95 %", interval, "right"),
     "median": ("median", lambda row: number(row["metric"]["median"]), "right"),
@@ -117,6 +118,8 @@ def present(report, name):
     """Whether any arm has something to say in a column."""
     if name == "theory":
         return any(row["theory"]["text"] != NO_THEOREM for row in report["arms"])
+    if name == "lr":
+        return "lr" in report["arms"][0]
     return name not in ("realised", "source") or any(row[name] is not None for row in report["arms"])
 
 
