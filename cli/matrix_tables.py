@@ -11,9 +11,8 @@ from attnprobe.cli.footer import seed_line
 from attnprobe.cli.lr_grid import line as grid_line
 
 HEAT = ((0.0, "white on #7f1d1d"), (0.5, "black on #ea580c"), (0.999, "black on #facc15"), (1.0, "black on #22c55e"))  # up to a rate
-CANNOT = "\N{MULTIPLICATION SIGN}"
-MARKS = {"can": "+", "cannot": CANNOT, None: " "}
-FOLD = 9  # characters of a heading's line
+MARKS = {"can": "+", "cannot": "-", None: " "}
+FOLD = 8  # characters of a heading's line
 
 
 def heat_table(made, console):
@@ -27,7 +26,7 @@ def heat_table(made, console):
 
 def table_of(made, numbered):
     """The table, with names above and k/n in the cells, or with numbers above and k alone."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
     table.add_column("task", no_wrap=True)
     for at, mixer in enumerate(made["mixers"], 1):
         table.add_column(str(at) if numbered else folded(mixer["name"]), justify="right", no_wrap=True, vertical="bottom")
@@ -66,7 +65,7 @@ def legend(made, numbered):
     if "can" in marks:
         yield "+ theory: some head of this size can do all of it; training may still miss it"
     if "cannot" in marks:
-        yield f"{CANNOT} theory: no head of this size does all of it, or fits it exactly"
+        yield "- theory: no head of this size does all of it, or fits it exactly"
         yield "solved is about a mean over examples: a solved cell with that mark is no contradiction"
     if any(cell["failed"] for cell in made["cells"]):
         yield "! seeds failed: " + "; ".join(

@@ -9,6 +9,7 @@ from attnprobe.cli.agreement import DIFFERS, FAILED, MATCHES, SAME_DIRECTION
 from attnprobe.cli.computed import slips
 from attnprobe.cli.footer import seed_line
 from attnprobe.cli.tables import number, p_value
+from attnprobe.probes.papers import SEEN
 
 PAPERS = {
     "fpa": "FPA: a path's minimum erases keys",
@@ -121,6 +122,9 @@ def footer(report, gone):
     yield "k/n: solved seeds, interval by Clopper-Pearson; scores: mean over seeds, interval by Student's t"
     yield "Holm p: one-sided exact sign test, the source's winner against the arm, paired by seed; adjusted within its table"
     yield seed_line(report["seeds"])
+    for task, seeds, why in SEEN:
+        if set(seeds) & set(report["seeds"]) and any(row["task"] == task for row in report["rows"]):
+            yield f"warning: {task} on seeds {seeds.start}:{seeds.stop}: {why}"
     if report["steps"]:
         yield f"warning: {report['steps']} steps for every arm: a smoke test, no reproduction"
     if gone:

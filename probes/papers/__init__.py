@@ -3,6 +3,7 @@
 from attnprobe.probes.papers import fpa, pn_fir_tau, stochastic
 
 SOURCES = {"fpa": fpa.figures, "pn-fir-tau": pn_fir_tau.figures, "stochastic": stochastic.figures}
+SEEN = fpa.SEEN
 FIGURES = tuple(figure for figures in SOURCES.values() for figure in figures())
 
 

@@ -200,6 +200,15 @@ def test_seeds_that_recipes_were_chosen_on_are_named_as_such(store):
     assert "recipes were chosen on" not in invoke("fpa", "--tasks", "theory", *store).stdout
 
 
+def test_seeds_that_a_recipe_was_changed_after_are_named_where_they_count():
+    rows = [{**stack_rows(fpa=15, fpa_sum=15, fox=0, softmax=0)[0], "task": "name-search"}]
+    told = printed({"rows": rows, "sources": ["fpa"], "seeds": [114], "steps": None}, 160)
+    assert "warning: name-search on seeds 100:115: steps were cut" in told
+    assert "warning" not in printed({"rows": rows, "sources": ["fpa"], "seeds": [200], "steps": None}, 160)
+    rows[0]["task"] = "push-pop"
+    assert "warning" not in printed({"rows": rows, "sources": ["fpa"], "seeds": [114], "steps": None}, 160)
+
+
 def test_a_dry_run_prints_the_plan_and_trains_nothing(tmp_path):
     done = invoke("fpa", "--tasks", "push-pop", *TINY, "--store", str(tmp_path), "--dry-run")
     assert done.exit_code == 0
