@@ -1,7 +1,5 @@
 """`--lr-grid`: reads it, runs it, and writes down every point of it."""
 
-from attnprobe.cli import inputs
-
 SELECTION = "1000:1005"
 RULE = "most selection seeds solved, then the better median, then the smaller rate"
 MOST_RATES = 12
@@ -13,6 +11,8 @@ def read(rates, selection, reported):
         if selection is not None:
             raise ValueError("--select-seeds are of --lr-grid, and there is none")
         return None
+    from attnprobe.cli import inputs
+
     values = [inputs.number(float, word.strip(), "--lr-grid") for word in rates.split(",")]
     if not all(0 < value < float("inf") for value in values) or len(set(values)) < len(values) or not 2 <= len(values) <= MOST_RATES:
         raise ValueError(f"--lr-grid takes 2 to {MOST_RATES} different positive rates such as 0.003,0.01,0.03, not {rates!r}")

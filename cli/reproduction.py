@@ -13,15 +13,15 @@ SCHEMA = 1
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """One run_probe: a task, the arms that its figures and their winners name, and the recipe."""
+    """One run_probe: a task, the arms that its figures and their winners name, and the recipe; title: the task with the options given."""
 
+    title: str
     task: object
     arms: tuple[Arm, ...]
     recipe: object
 
     def __str__(self):
-        changed = {f.name: getattr(self.task, f.name) for f in dataclasses.fields(self.task) if getattr(self.task, f.name) != f.default}
-        return " ".join([self.task.name, *(f"{name}={value}" for name, value in changed.items())])
+        return self.title
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,12 +46,14 @@ def arm_of(figure, spec=None):
 
 def plan(figures, tasks, steps=None):
     """The Runs that figures need: one a task and options, over the union of arms. tasks: a Registry; steps: in place of a recipe's."""
-    arms = {}
+    titles, arms = {}, {}
     for f in figures:
         if f.task != COMPUTED:
             task = tasks[f.task](**f.options)
+            titles.setdefault(task, " ".join([f.task, *(f"{name}={value}" for name, value in f.options.items())]))
             arms.setdefault(task, {}).update(dict.fromkeys(arm_of(f, spec) for spec in (f.winner, f.arm) if spec))
-    return [Run(task, tuple(own), dataclasses.replace(task.recipe, steps=steps or task.recipe.steps)) for task, own in arms.items()]
+    recipes = {task: dataclasses.replace(task.recipe, steps=steps or task.recipe.steps) for task in arms}
+    return [Run(titles[task], task, tuple(own), recipes[task]) for task, own in arms.items()]
 
 
 def run_of(figure, runs):

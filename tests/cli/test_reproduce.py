@@ -104,7 +104,10 @@ def test_a_figure_whose_run_failed_says_so_and_has_no_verdict():
 def test_one_run_serves_all_figures_of_a_task_and_its_options():
     figures = [f for f in FIGURES if f.source == "fpa" and f.task in ("ladder", "duration", COMPUTED)]
     runs = reproduction.plan(figures, TASKS)
-    assert [str(run) for run in runs] == ["ladder r=6", "ladder", "ladder r=14", "ladder r=18", "duration", "duration durations=fixed"]
+    assert [str(run) for run in runs] == [
+        *(f"ladder r={r} slot=balanced" for r in (6, 10, 14, 18)),
+        *(f"duration durations={kind}" for kind in ("variable", "fixed")),
+    ]
     assert [len(run.arms) for run in runs] == [4, 9, 9, 9, 3, 2]
     for figure in figures:
         if figure.task != COMPUTED:
@@ -212,7 +215,7 @@ def test_seeds_that_a_recipe_was_changed_after_are_named_where_they_count():
 def test_a_dry_run_prints_the_plan_and_trains_nothing(tmp_path):
     done = invoke("fpa", "--tasks", "push-pop", *TINY, "--store", str(tmp_path), "--dry-run")
     assert done.exit_code == 0
-    assert "push-pop: 5 arms, 0 of 10 seeds stored" in done.stdout
+    assert "push-pop ask=members: 5 arms, 0 of 10 seeds stored" in done.stdout
     assert not list(tmp_path.rglob("*.json"))
 
 
