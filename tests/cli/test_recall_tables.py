@@ -50,15 +50,15 @@ def test_decoys_have_no_theorem():
 
 
 def test_sources_without_a_number_of_seeds_are_shown_as_they_are():
-    def cell(task, spec):
-        found = figure(task, {}, str(parse(spec)), 64)
+    def cell(task, spec, **options):
+        found = figure(task, options, str(parse(spec)), 64)
         return tables.source({"source": {"value": found.value, "n": found.n}})
 
     assert cell("recall", "softmax") == "0.445"
     assert cell("recall", "fir+softmax") == "1"
     assert cell("unanswerable", "fir+entmax15") == ".272-.344"
     assert cell("unanswerable", "pn_fir_tau") == "0"
-    assert cell("sink", "pn_fir_tau") == "0.0031"
+    assert cell("sink", "pn_fir_tau", bos="zero") == "0.0031"
     assert tables.source({"source": {"value": 11, "n": 15}}) == "11/15"
 
 

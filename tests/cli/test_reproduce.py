@@ -101,6 +101,24 @@ def test_a_figure_whose_run_failed_says_so_and_has_no_verdict():
     assert "0/15 (1 failed)" in printed({"rows": rows, "sources": ["fpa"], "seeds": list(range(100, 115)), "steps": None}, 120)
 
 
+def test_a_figure_has_no_verdict_either_where_the_winner_s_run_failed():
+    given = {"fpa": [("failed", {}), *solved(14, 14)], "fpa-sum": solved(15), "fox": solved(0), "softmax": solved(0)}
+    rows = reproduction.rows(STACK, outcomes(STACK, given))
+    assert {row["verdict"] for row in rows} == {"run failed"}
+    assert all(row["failed"] == [0] for row in rows)
+
+
+def test_figures_are_chosen_by_source_by_task_and_quick_ones_alone():
+    def of(*asked):
+        return reproduction.chosen(FIGURES, *asked)
+
+    assert {f.source for f in of(("fpa",), False, ["ladder", "recall"])} == {"fpa"}
+    assert {f.task for f in of(("fpa", "pn-fir-tau"), False, ["ladder", "recall"])} == {"ladder", "recall"}
+    quick = of(("fpa",), True, ["ladder"])
+    assert 0 < len(quick) < len(of(("fpa",), False, ["ladder"]))
+    assert all(f.quick for f in quick)
+
+
 def test_one_run_serves_all_figures_of_a_task_and_its_options():
     figures = [f for f in FIGURES if f.source == "fpa" and f.task in ("ladder", "duration", COMPUTED)]
     runs = reproduction.plan(figures, TASKS)
