@@ -17,15 +17,15 @@ def verdict(figure, value, interval, ahead, p):
     source's, or of the nearer end of its range; of a score, which is a share, within .01 will do too.
 
     same direction: the value is another, and the order is the source's beyond chance: p < .05. A count that is compared with nothing says
-    that an arm solves the task or does not: our interval then lies on the source's side of one half. A score or a quantity that is
-    compared with nothing has no direction.
+    whether most seeds solve the task: our rate and the source's then lie on one side of one half. A score or a quantity that is compared
+    with nothing has no direction.
 
     differs: everything else.
     """
     if agrees(figure, value, interval) and ahead is not False:
         return MATCHES
     if ahead is None:
-        return SAME_DIRECTION if figure.counts and same_side(figure.bounds, interval) else DIFFERS
+        return SAME_DIRECTION if figure.counts and same_side(*figure.bounds, value) else DIFFERS
     return SAME_DIRECTION if ahead and p < LEVEL else DIFFERS
 
 
@@ -38,6 +38,6 @@ def agrees(figure, value, interval):
     return abs(value - nearest) <= max(RELATIVE * abs(nearest), ABSOLUTE if figure.metric else 0)
 
 
-def same_side(bounds, interval):
-    """Whether the rates stated and our interval lie on one side of one half."""
-    return min(*bounds, *interval) > 1 / 2 or max(*bounds, *interval) < 1 / 2
+def same_side(*rates):
+    """Whether rates lie on one side of one half."""
+    return min(rates) > 1 / 2 or max(rates) < 1 / 2

@@ -115,10 +115,9 @@ def footer(report, gone):
     """The lines under the tables: the rule, the seeds, what gave way, warnings."""
     found = [row["verdict"] for row in report["rows"]]
     yield ", ".join(f"{found.count(verdict)} {verdict}" for verdict in STYLES if verdict in found) + f", of {len(found)} figures"
-    yield (
-        "matches: the source's rate lies in our 95 % interval (a score: within 20 %, or .01 of a share), and its winner is ahead in ours; "
-        "same direction: its winner is ahead at p < .05, or both rates lie on one side of one half; differs: everything else"
-    )
+    yield "matches: the source's rate lies in our 95 % interval (a score: within 20 %, or .01 of a share), and its winner is ahead in ours"
+    yield "same direction: its winner is ahead at p < .05; where nothing is compared, most seeds solve it in both or in neither"
+    yield "differs: everything else"
     yield "k/n: solved seeds, interval by Clopper-Pearson; scores: mean over seeds, interval by Student's t"
     yield "Holm p: one-sided exact sign test, the source's winner against the arm, paired by seed; adjusted within its table"
     yield seed_line(report["seeds"])

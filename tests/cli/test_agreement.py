@@ -6,6 +6,7 @@ import pytest
 
 from attnprobe.cli.agreement import DIFFERS, MATCHES, SAME_DIRECTION, verdict
 from attnprobe.probes.papers.figure import Figure
+from attnprobe.probes.stats import clopper_pearson
 
 COUNT = Figure("fpa", "t", "ladder", "fpa", 4, 11, 15, "w")
 SHARE = Figure("pn-fir-tau", "t", "recall", "fir", 64, 0.445, None, "w", metric="present")
@@ -14,23 +15,28 @@ ALL, NONE = (0.782, 1.0), (0.0, 0.218)  # of 15 of 15, 0 of 15
 
 
 @pytest.mark.parametrize(
-    ("value", "n", "interval", "expected"),
+    ("stated", "n", "solved", "of", "expected"),
     [
-        (12, 15, ALL, MATCHES),  # .8 >= .782
-        (11, 15, ALL, SAME_DIRECTION),  # .733 < .782, and both above one half
-        (7, 15, ALL, DIFFERS),  # .467: below one half
-        (0, 15, NONE, MATCHES),
-        (4, 15, NONE, SAME_DIRECTION),  # .267 > .218, and both below one half
-        (15, 15, (0.681, 0.998), SAME_DIRECTION),  # 14 of 15
-        (15, 15, (0.284, 0.995), DIFFERS),  # 4 of 5: the interval is on both sides of one half
-        ("14-15", 15, (0.681, 0.998), MATCHES),  # the range's 14 of 15, .933
-        ("14-15", 15, (0.1, 0.93), DIFFERS),
-        ("fails", None, NONE, MATCHES),
-        ("fails", None, ALL, DIFFERS),
+        (12, 15, 15, 15, MATCHES),  # .8 >= .782, the interval's low end
+        (11, 15, 15, 15, SAME_DIRECTION),  # .733 < .782, and both above one half
+        (7, 15, 15, 15, DIFFERS),  # .467: below one half
+        (0, 15, 0, 15, MATCHES),
+        (4, 15, 0, 15, SAME_DIRECTION),  # .267 > .218, and both below one half
+        (15, 15, 14, 15, SAME_DIRECTION),  # 1 > .998
+        (15, 15, 4, 5, SAME_DIRECTION),  # 1 > .995
+        (15, 15, 2, 5, DIFFERS),
+        (15, 15, 5, 10, DIFFERS),  # one half is on neither side
+        ("14-15", 15, 14, 15, MATCHES),  # .933 and 1 against .681 to .998
+        ("14-15", 15, 10, 15, SAME_DIRECTION),  # .882 < .933
+        ("14-15", 15, 7, 15, DIFFERS),
+        ("fails", None, 0, 15, MATCHES),
+        ("fails", None, 2, 15, SAME_DIRECTION),  # .017 > 0
+        ("fails", None, 15, 15, DIFFERS),
     ],
 )
-def test_a_count_that_is_compared_with_nothing_is_held_against_its_interval_then_against_one_half(value, n, interval, expected):
-    assert verdict(replace(COUNT, value=value, n=n), None, interval, None, None) == expected
+def test_a_count_that_is_compared_with_nothing_is_held_against_its_interval_then_against_one_half(stated, n, solved, of, expected):
+    figure = replace(COUNT, value=stated, n=n)
+    assert verdict(figure, solved / of, clopper_pearson(solved, of), None, None) == expected
 
 
 @pytest.mark.parametrize(
@@ -47,7 +53,7 @@ def test_a_count_that_is_compared_with_nothing_is_held_against_its_interval_then
     ],
 )
 def test_a_count_with_a_winner_needs_it_ahead(value, interval, ahead, p, expected):
-    assert verdict(replace(COUNT, value=value, winner="x"), None, interval, ahead, p) == expected
+    assert verdict(replace(COUNT, value=value, winner="x"), sum(interval) / 2, interval, ahead, p) == expected
 
 
 @pytest.mark.parametrize(

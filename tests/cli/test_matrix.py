@@ -244,7 +244,7 @@ def test_a_grid_of_rates_is_searched_a_task_and_every_point_exported(store):
         (["--seeds", "x"], "--seeds"),
         (["--workers", "0"], "--workers must be at least 1"),
         (["--json", "--csv"], "give one of them"),
-        (["--lr-grid", "0.01,0.02", "--select-seeds", "0:2"], "share no seed"),
+        (["--tasks", "recall", "--mixers", "fir", "--steps", "2", "--lr-grid", "0.01,0.02", "--select-seeds", "0:2"], "share no seed"),
         (["--lr-grid", "0.01,0.02", "--dry-run"], "leave out --dry-run"),
     ],
 )
