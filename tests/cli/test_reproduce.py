@@ -4,7 +4,10 @@ import csv
 import io
 import json
 import re
+import tomllib
 from dataclasses import replace
+from fnmatch import fnmatch
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -319,6 +322,17 @@ def test_check_tells_new_rows_lost_rows_and_other_seeds(store, tmp_path):
     fewer = [row for row in reference["rows"] if row["arm"] != "renamed"]
     path.write_text(json.dumps(reference | {"rows": fewer}))
     assert invoke("pn-fir-tau", "--tasks", "theory", *store, "--quiet", "--check", "--reference", str(path)).exit_code == 1  # new rows
+
+
+def test_a_reference_that_ships_is_part_of_the_package_and_needs_no_name(store, tmp_path, monkeypatch):
+    listed = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    assert any(fnmatch(frozen.SHIPPED, pattern) for pattern in listed["attnprobe.probes.papers"])
+    asked = ("fpa", "--tasks", "theory", *store, "--quiet")
+    assert invoke(*asked, "--freeze", str(tmp_path / frozen.SHIPPED)).exit_code == 0
+    monkeypatch.setattr("importlib.resources.files", {"attnprobe.probes.papers": tmp_path}.__getitem__)
+    done = invoke(*asked, "--check")
+    assert done.exit_code == 0
+    assert "verdicts changed: 0, values moved: 0" in done.stdout
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"schema": 1, "rows": [{}], "seeds": [1]}', '{"schema": 2, "rows": [], "seeds": [1]}'])
