@@ -20,10 +20,10 @@ class Count(Decoder):
 
         bos a b a a c b ...      answers: 1 1 2 3 1 2 ...
 
-    Training sees other draws than the evaluation, of the same 3^12 = 531441 sequences: some are seen again.
+    Training and evaluation draw apart, but there are 3^12 = 531441 sequences: 1.4 % of those evaluated occur in training.
 
     An exact reader scores 1. Answers that read less: the most frequent count 0.25 (majority), the most frequent count at that position
-    0.43 (position), how often the symbol stands among the last four tokens 0.51 (recent).
+    0.42 (position), how often the symbol stands among the last four tokens 0.50 (recent).
 
     Scores: accuracy, and by the count asked for.
 

@@ -27,7 +27,7 @@ class Mqar(Decoder):
     beside the filler. A layer that looks its key up finds the value there: no shift is needed, and the model has one layer.
 
     An exact reader scores 1. Answers that read less: one fixed value 0.03 (majority), a value of the pairs 0.25 (unigram), the last
-    pair's value 0.25 (last write), the value of the pair in the query's place among the queries 0.53 (position).
+    pair's value 0.25 (last write), the value of the pair in the query's place among the queries 0.30 (position).
 
     Scores: accuracy, and by whether the gap is one of the nearest quarter.
 
