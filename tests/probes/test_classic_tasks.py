@@ -260,7 +260,7 @@ def test_no_evaluated_sequence_is_seen_in_training_where_there_are_enough(case):
         seen |= seen_words(task.sample(stream(0, "train", block), 50 * recipe.batch))
     for path in (("test",), ("test", "confirm")):
         found = [word in seen for batch in task.evaluation(stream(0, *path), 1024) for word in map(bytes, joined(batch))]
-        assert np.mean(found) == pytest.approx(SMALL.get(case, 0), abs=0.005 if case in SMALL else 0)
+        assert np.mean(found) == pytest.approx(SMALL.get(case, 0), abs=0.01 if case in SMALL else 0)
 
 
 @pytest.mark.parametrize("case", CASES)
