@@ -132,7 +132,7 @@ def run(task, *, arm, head_dim, reference, intervene, control, seeds, steps, lr,
 
     from attnprobe.cli.report import build
 
-    finish(build(shlex.join(["probe", *sys.argv[1:]]), task, recipe, ids, head_dim, device, base, results), trace, **output)
+    finish(build(shlex.join(["probe", *sys.argv[1:]]), task, recipe, ids, head_dim, device, base, results), trace=trace, **output)
 
 
 def check_device(device):
@@ -146,7 +146,7 @@ def check_device(device):
             raise ValueError("--device cuda: torch sees no CUDA device here; use --device cpu")
 
 
-def finish(report, trace, *, discordant, as_json, as_csv, as_markdown, quiet):
+def finish(report, *, discordant, as_json, as_csv, as_markdown, quiet, trace=False):
     """Print the report in the form asked for; exit 1 on a contradiction, 3 if seeds failed."""
     from attnprobe.cli import export, footer, tables, traces
     from attnprobe.cli.report import contradictions
