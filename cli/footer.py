@@ -2,13 +2,13 @@
 
 from attnprobe.cli.report import FRESH, TUNED
 from attnprobe.cli.tables import columns_for
+from attnprobe.probes.train import BLOCK, CANDIDATE, CONFIRM
 
 
 def footer(report, console):
     """The lines under the table: what is counted, how it is compared, on which seeds; warnings last."""
     config = report["config"]
-    step, evaluated = config["recipe"]["steps"], config["evaluated"]
-    yield f"solved: {config['rule']} at step {step}, {evaluated} evaluation; 95 %: Clopper-Pearson"
+    yield f"solved: {config['rule']} {when_judged(report)}; 95 %: Clopper-Pearson"
     if any(row["realised"] is not None for row in report["arms"]):
         yield "sets: realised by the best seed / realisable with its keys and offsets, by theory / ceiling of any such head"
         yield "solved is about the mean over sets: a solved arm may stay below 'all sets'"
@@ -37,6 +37,17 @@ def footer(report, console):
             if seed["failure"]:
                 quantity, step = seed["failure"]["quantity"], seed["failure"]["step"]
                 yield f"warning: {row['arm']}: seed {seed['seed']} failed, {quantity} not finite at step {step}"
+
+
+def when_judged(report):
+    """At which step, and on what, a seed of a run is judged."""
+    config = report["config"]
+    step = config["recipe"]["steps"]
+    if not config["leave"]:
+        return f"at step {step}, {config['evaluated']} evaluation"
+    late = sorted({kind for row in report["arms"] for kind in ("off-until", "warmup") if f":{kind}=" in row["mixer"]})
+    only = f" ({' and '.join(late)}: at step {step} alone)" if late else ""
+    return f"at one of the evaluations every {BLOCK} steps up to {step} on {CANDIDATE} sequences{only}, then on {CONFIRM} fresh ones"
 
 
 def seed_line(seeds):

@@ -1,9 +1,10 @@
 """Reads what a user types for arms and seeds."""
 
 import re
+from dataclasses import replace
 
 from attnprobe.probes.run import Arm
-from attnprobe.probes.spec import number, parse
+from attnprobe.probes.spec import Spec, number, parse, parse_intervention
 
 SEEDS = re.compile(r"\d{1,18}(:\d{1,18})?", re.ASCII)
 MOST_SEEDS = 1000
@@ -47,3 +48,20 @@ def arms(task, texts, dim, reference, control):
     for a in asked:
         first.setdefault((a.spec, a.head_dim), a)
     return list(first.values())
+
+
+def intervened(task, arms, texts):
+    """For each intervention `KIND=VALUE`, every one of `arms` that has FPA's bias in all layers, again with it on layer 1."""
+    if texts and task.layers == 1:
+        raise ValueError(f"--intervene: interventions ask what layer 1 does to the layers above it, and {task.name} has one layer here")
+    made = []
+    for text in texts:
+        change = parse_intervention(text, f"--intervene {text}")
+        for a in arms:
+            first, *above = a.spec.of_layers(task.layers)
+            if all(mixer.bias.field and not mixer.intervention for mixer in (first, *above)) and not a.control:
+                spec = Spec((replace(first, intervention=change), *above))
+                made.append(Arm(str(spec), spec, a.head_dim))
+        if not made:
+            raise ValueError(f"--intervene {text}: none of the arms has FPA's bias in every layer; give one, such as --arm fpa")
+    return [a for a in dict.fromkeys(made) if (a.spec, a.head_dim) not in {(b.spec, b.head_dim) for b in arms}]

@@ -39,6 +39,7 @@ def build(command, task, recipe, seeds, head_dim, device, reference, results):
             "device": device,
             "evaluated": "exhaustive" if task.exhaustive else "sampled",
             "rule": task.rule,
+            "leave": task.leave,
             "near_threshold": near_threshold(rows),
         },
         "versions": versions(results),
@@ -125,6 +126,8 @@ def seed_row(task, record):
         "key": record["key"],
         "data_hash": result["data_hash"],
         "failure": result["failure"],
+        "curve": result["curve"],
+        "traces": result["traces"],
     }
 
 

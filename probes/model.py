@@ -48,7 +48,7 @@ class Model:
         shape, M = self.shape, self.shape.width
         inits = {}
         if shape.embedding == "learned":
-            inits["embedding"] = Init((shape.vocab_size, M), std=shape.init_std)
+            inits["embedding"] = Init((shape.vocab_size, M // (1 + shape.paired)), std=shape.init_std)
         if shape.embedding == "frozen":
             inits["embedding"] = Init((shape.vocab_size, M), std=1.0, frozen=True, unit=True)
         if shape.positions == "learned":
@@ -82,9 +82,21 @@ class Model:
             own = scoped(p, f"layer{i}")
             rows = self.shape.rows if i == len(self.layers) else self.shape.seq_len
             h = h[:, :, -rows:] + layer(own, Dense(norm(h)), batch, draw(i), rows)
+            if i == len(self.layers):
+                h = scored_rows(h, batch)
             if self.shape.mlp:
                 h = h + mlp(scoped(own, "mlp"), norm(h))
         return Dense(norm(h)).linear(p["readout"])
+
+    def look(self, p, batch, draw, layer):
+        """The bias and the weights of a layer, counted from 1, of a model with a residual stream; see Attention.look."""
+        h = self.residual(p, batch)
+        for i, below in enumerate(self.layers[: layer - 1], 1):
+            own = scoped(p, f"layer{i}")
+            h = h + below(own, Dense(norm(h)), batch, draw(i), self.shape.seq_len)
+            if self.shape.mlp:
+                h = h + mlp(scoped(own, "mlp"), norm(h))
+        return self.layers[layer - 1].look(scoped(p, f"layer{layer}"), Dense(norm(h)), batch, draw(layer))
 
     def head(self, p, batch, draw):
         """Keys (N, B, H, S, D) and offsets (N, B, H, S) of a one-layer model's last row."""
@@ -109,10 +121,17 @@ class Model:
         """The residual stream before the first layer: (N, B, T, M)."""
         import torch
 
-        x = self.embed(p, batch)
-        eye = torch.eye(self.shape.width, dtype=p["layer1.key"].dtype, device=self.device).expand(batch.tokens.shape[0], -1, -1)
-        h = x.linear(eye)
+        h = self.embed(p, batch).dense()
+        if self.shape.paired:
+            beside = batch.side["beside"]
+            h = torch.cat([h, Lookup(p["embedding"], beside, beside).dense()], -1)
         return h + p["positions"][:, None] if self.shape.positions == "learned" else h
+
+
+def scored_rows(h, batch):
+    """The rows of h (N, B, T', M), the last T' positions, that are scored: (N, B, K, M)."""
+    at = batch.scored - (batch.tokens.shape[2] - h.shape[2])
+    return h.index_select(2, at) if at.dim() == 1 else h.gather(2, at[..., None].expand(-1, -1, -1, h.shape[3]))
 
 
 def norm(h):

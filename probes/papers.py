@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 ONE_LAYER = "FPA, one-layer probes, 15 seeds"
+EARLIER = "FPA, tasks of earlier work, 15 seeds"
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,23 @@ def alive_sets():
             yield Figure(task, arm, head_dim, value, 15, ONE_LAYER, dict([option] if option else []))
 
 
-FIGURES = (*ladder(), *associative(), *alive_sets())
+def earlier_work():
+    """Solved seeds of tasks of earlier work in two layers; the source gives no recipe, and its sizes need not be ours."""
+    solved = {
+        "flip-flop": {"fpa": 15},
+        "copy": {"fpa": 15},
+        "count": {"fpa": 15},
+        "assignment": {"fpa": 9, "fox": 15},
+        "mqar": {"fpa": 0, "softmax/fpa": 15, "softmax": 15},
+    }
+    for task, arms in solved.items():
+        for arm, value in arms.items():
+            yield Figure(task, arm, 32, value, 15, EARLIER, {"layers": 2, "stacked": False} if task == "mqar" else {})
+    for layers in (3, 4):
+        yield Figure("mqar", "fpa", 32, "fails", None, EARLIER, {"layers": layers, "stacked": False})
+
+
+FIGURES = (*ladder(), *associative(), *alive_sets(), *earlier_work())
 
 
 def figure(task_name, options, arm, head_dim):

@@ -8,6 +8,7 @@ import platform
 import time
 from dataclasses import dataclass
 
+from attnprobe.probes.mixers import intervention
 from attnprobe.probes.spec import Spec
 from attnprobe.probes.store import Store, identity
 from attnprobe.probes.workers import in_processes, in_this_process
@@ -59,6 +60,12 @@ def default_workers():
     return min(MOST_WORKERS, cores)
 
 
+def check(task, arm):
+    """Raise ValueError, with the reason, where an arm or its interventions make no sense on a task."""
+    intervention.check(task, arm.spec)
+    task.check(arm.spec, arm.head_dim)
+
+
 def stored(task, arms, seeds, recipe, device, store):
     """What a store holds: Arm -> {seed: record}, one lookup a seed."""
     return {arm: {seed: record for seed in seeds if (record := store.load(named(task, arm, recipe, seed, device)))} for arm in arms}
@@ -78,7 +85,7 @@ def run_probe(task, arms, seeds, recipe, store, device="cpu", threads=1, workers
     """
     watch = watch or Silent()
     for arm in arms:
-        task.check(arm.spec, arm.head_dim)
+        check(task, arm)
     held = {arm: {} for arm in arms} if fresh else stored(task, arms, seeds, recipe, device, store)
     jobs = []
     for arm in arms:

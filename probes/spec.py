@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import get_type_hints
 
 from attnprobe.probes.mixers.attention import AXES
+from attnprobe.probes.mixers.intervention import KINDS, Intervention
 from attnprobe.probes.mixers.parts import Bias, KeyFilter, Normaliser, Part, Position, Routing
 from attnprobe.probes.registry import Registry, nearest
 
 DEFAULTS = {"key_filter": "none", "position": "nope", "bias": "none", "normaliser": "softmax", "routing": "full"}
-PART = re.compile(r"(?P<name>[a-z0-9_-]+)(?:\((?P<arguments>[^()]*)\))?", re.IGNORECASE)
+PART = re.compile(r"(?P<name>[a-z0-9_-]+)(?:\((?P<arguments>[^()]*)\))?(?::(?P<intervention>.*))?", re.IGNORECASE)
 PLUS = re.compile(r"\+(?![^()]*\))")  # a + outside parentheses
 MIXERS = Path(__file__).parent / "mixers"
 REGISTRIES = {axis: Registry(MIXERS / axis, f"attnprobe.probes.mixers.{axis}", axis.replace("_", " ")) for axis in AXES}
@@ -46,25 +47,29 @@ def aliases():
 
 @dataclass(frozen=True)
 class MixerSpec:
-    """One attention layer's mechanism: a part on each axis."""
+    """One attention layer's mechanism: a part on each axis, and an intervention on its bias, if any."""
 
     key_filter: KeyFilter
     position: Position
     bias: Bias
     normaliser: Normaliser
     routing: Routing
+    intervention: Intervention | None = None
 
     def parts(self):
         """The parts in canonical order, by axis."""
         return {axis: getattr(self, axis) for axis in AXES}
 
     def __str__(self):
-        named = [show(part) for axis, part in self.parts().items() if show(part) != DEFAULTS[axis]]
-        return "+".join(named) or "softmax"
+        named = {axis: show(part) for axis, part in self.parts().items() if show(part) != DEFAULTS[axis]}
+        if self.intervention:
+            named["bias"] += f":{self.intervention}"
+        return "+".join(named.values()) or "softmax"
 
     def full(self):
         """The mechanism with every axis and every parameter written out: what a stored result is named by."""
-        return "+".join(f"{axis}={show(part, every=True)}" for axis, part in self.parts().items())
+        parts = "+".join(f"{axis}={show(part, every=True)}" for axis, part in self.parts().items())
+        return parts + (f"+intervention={self.intervention}" if self.intervention else "")
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,7 @@ def show(part, every=False):
 
 
 def parse(text):
-    """Read a spec such as `rope`, `fir(taps=5)+fpa`, `rope+softmax/fpa`.
+    """Read a spec such as `rope`, `fir(taps=5)+fpa`, `rope+softmax/fpa`, `fpa:clamp=0.3/fpa`.
 
     Raises ValueError with one line: an unknown part or parameter with the nearest one, a value of the wrong type or out of
     bounds, two parts on one axis, an empty layer.
@@ -107,21 +112,21 @@ def parse(text):
 
 def parse_layer(layer, text):
     """One MixerSpec from `part+part+...`; `text` is the whole spec, for messages."""
-    parts = {}
+    parts, intervention = {}, None
     pieces = [aliases().get(piece.strip(), piece) for piece in PLUS.split(layer)]
     for piece in PLUS.split("+".join(pieces)):
-        part = parse_part(piece.strip(), text)
+        part, changed = parse_part(piece.strip(), text)
         axis = axis_of()[part.name]
         if axis in parts:
             what = axis.replace("_", " ")
             raise ValueError(f"spec {text!r}: {parts[axis].name!r} and {part.name!r} are both a {what}; a layer takes at most one")
-        parts[axis] = part
+        parts[axis], intervention = part, changed or intervention
     defaults = {axis: REGISTRIES[axis][name]() for axis, name in DEFAULTS.items() if axis not in parts}
-    return MixerSpec(**defaults, **parts)
+    return MixerSpec(**defaults, **parts, intervention=intervention)
 
 
-def parse_part(piece, text) -> Part:
-    """One part from `name` or `name(key=value,...)`."""
+def parse_part(piece, text) -> tuple[Part, Intervention | None]:
+    """One part from `name` or `name(key=value,...)`, of a bias with `:kind=value` or `:kind` after it an intervention too."""
     match = PART.fullmatch(piece)
     if not match:
         raise ValueError(f"spec {text!r}: {piece!r} is no part; write name or name(key=value,...), joined by + and, between layers, /")
@@ -140,7 +145,30 @@ def parse_part(piece, text) -> Part:
         if not equals or key in arguments:
             raise ValueError(f"spec {text!r}: write {name}({key}=value), once")
         arguments[key] = number(types[key], value, f"spec {text!r}: {name}({key}=...)")
-    return cls(**arguments)
+    return cls(**arguments), intervention_on(cls, match["intervention"], text)
+
+
+def intervention_on(cls, written, text):
+    """The intervention `written` after a part of class `cls`, None if there is none. Raises ValueError."""
+    if written is None:
+        return None
+    if axis_of()[cls.name] != "bias" or not cls.field:
+        raise ValueError(f"spec {text!r}: {written!r} is no intervention on {cls.name}: interventions are on FPA's bias, with a field")
+    return parse_intervention(written, f"spec {text!r}")
+
+
+def parse_intervention(text, where):
+    """An Intervention from `kind=value`, or `kind` where it takes none. Raises ValueError that opens with `where`.
+
+    >>> str(parse_intervention("clamp=.3", "here"))
+    'clamp=0.3'
+    """
+    kind, equals, value = (word.strip() for word in text.partition("="))
+    if kind not in KINDS:
+        raise ValueError(f"{where}: unknown intervention {kind!r}{nearest(kind, KINDS)}")
+    if bool(equals) != (KINDS[kind] is not None):
+        raise ValueError(f"{where}: write {kind + '=value' if KINDS[kind] else kind}, not {text!r}")
+    return Intervention(kind, number(KINDS[kind], value, f"{where}: {kind}") if equals else None)
 
 
 def number(kind, text, where):

@@ -12,6 +12,7 @@ from attnprobe.probes.mixers.parts import Draw
 from attnprobe.probes.model import Model
 from attnprobe.probes.stack import Stack
 from attnprobe.probes.streams import stream
+from attnprobe.probes.trace import followed
 
 BLOCK = 50  # steps whose data one sample() call draws; part of every task's version
 CANDIDATE, CONFIRM = 256, 1024  # sequences on which a seed may leave, and on which it is then judged
@@ -63,13 +64,19 @@ def head_of(keys, offsets):
     return {"keys": keys[0].tolist(), "offsets": offsets[0].tolist()}
 
 
+def finite(points):
+    """[[step, value], ...] with None for what is not finite."""
+    return [[at, value if math.isfinite(value) else None] for at, value in points]
+
+
 def train_seeds(task, spec, head_dim, seeds, recipe, device="cpu", progress=lambda step: None, dtype=None):
     """Train one arm on all `seeds` at once and judge each.
 
     Args: task: a Task; spec: Spec; seeds: ids, each >= 0; progress: called with the number of finished steps at each block.
     Returns one dict a seed, in the order of `seeds`: seed, status "solved" | "unsolved" | "failed", score (dict of floats),
-    steps, curve [[step, mean training loss since the last point], ...], data_hash, head (or None) and, where a loss,
-    gradient norm or metric was not finite, failure {step, quantity}; a failed seed leaves the stack, the others go on.
+    steps, losses [[step, mean training loss since the last point], ...], curve [[step, metric], ...] of the evaluations in
+    training, traces (name -> [[step, value], ...]), data_hash, head (or None) and, where a loss, gradient norm or metric was
+    not finite, failure {step, quantity}; a failed seed leaves the stack, the others go on.
     """
     return Training(task, spec, head_dim, seeds, recipe, device, dtype).run(progress)
 
@@ -88,18 +95,22 @@ class Training:
         self.optimiser = make([self.stack.values], lr=recipe.lr, betas=recipe.betas, weight_decay=recipe.weight_decay, fused=True)
         self.order = tuple(seeds)
         self.hashes = {seed: hashlib.sha256() for seed in seeds}
-        self.curves = {seed: [] for seed in seeds}
+        self.losses, self.curves = ({seed: [] for seed in seeds} for _ in "ab")
+        self.traces = {seed: {} for seed in seeds}
+        changes = (mixer.intervention for mixer in spec.of_layers(task.layers))
+        self.leaving = not any(change and change.transient for change in changes)
         self.first_norms = {}  # seed -> norm of the first step's gradient, before the clip
         self.results = {}
 
     def run(self, progress):
         """Train to the last step, or until no seed is left; results in the order of the seeds."""
+        self.trace(0)
         for first in range(0, self.recipe.steps, BLOCK):
             last = min(first + BLOCK, self.recipe.steps)
             self.block(first, last)
             progress(last)
             if self.task.leave and self.stack.seeds:
-                self.let_solved_leave(last)
+                self.look(last)
             if not self.stack.seeds:
                 break
         if self.stack.seeds:
@@ -117,7 +128,7 @@ class Training:
             i = step - first
             losses[i], norms[i] = self.step(data.examples(i * B, (i + 1) * B), step)
         for n, seed in enumerate(self.stack.seeds):
-            self.curves[seed].append([last, losses[:, n].mean().item()])
+            self.losses[seed].append([last, losses[:, n].mean().item()])
             self.first_norms.setdefault(seed, norms[0, n].item())
         self.drop_failed({"loss": losses, "gradient norm": norms}, first)
 
@@ -159,13 +170,20 @@ class Training:
                 self.finish(seed, "failed", {}, steps[quantity], failure={"step": steps[quantity], "quantity": quantity})
         self.stack.keep(~failed, self.optimiser)
 
-    def let_solved_leave(self, step):
-        """A seed that passes on the fixed evaluation set leaves, judged by the same weights on a second, fresh set."""
+    def look(self, step):
+        """Score and trace the seeds on the fixed evaluation set; one that passes leaves, unless an intervention still changes."""
+        score = self.score(step, ("test",), CANDIDATE)
+        for n, seed in enumerate(self.stack.seeds):
+            self.curves[seed].append([step, score[self.task.metric][n].item()])
+        self.trace(step)
+        candidates = self.task.solved(score)
+        if self.leaving and candidates.any():
+            self.let_leave(candidates, step)
+
+    def let_leave(self, candidates, step):
+        """Seeds where candidates (N,) is True leave, judged by the same weights on a second, fresh set."""
         import torch
 
-        candidates = self.task.solved(self.score(step, ("test",), CANDIDATE))
-        if not candidates.any():
-            return
         score = self.score(step, ("test", "confirm"), CONFIRM)
         confirmed = self.task.solved(score)
         for n, seed in enumerate(self.stack.seeds):
@@ -203,6 +221,19 @@ class Training:
         first = torch.tensor([self.first_norms[seed] for seed in self.stack.seeds], dtype=torch.float64)
         return {name: value / seen for name, value in total.items()} | ({"gradient": first} if self.task.gradient else {})
 
+    def trace(self, step):
+        """Follow what the task traces, on the fixed evaluation set."""
+        import torch
+
+        if not self.task.traced:
+            return
+        with torch.no_grad():
+            batches = self.evaluation(("test",), CANDIDATE)
+            found = followed(self.model, self.stack.copy(torch.float64), batches, self.draws(step, "test"), self.task.traced)
+        for name, values in found.items():
+            for seed, value in zip(self.stack.seeds, values.tolist(), strict=True):
+                self.traces[seed].setdefault(name, []).append([step, value])
+
     def evaluation(self, path, size):
         """Stacked batches of the evaluation data, chunk by chunk."""
         import torch
@@ -232,7 +263,9 @@ class Training:
             "status": status,
             "score": score,
             "steps": steps,
-            "curve": [[at, value if math.isfinite(value) else None] for at, value in self.curves[seed]],
+            "losses": finite(self.losses[seed]),
+            "curve": finite(self.curves[seed]),
+            "traces": {name: finite(points) for name, points in self.traces[seed].items()},
             "data_hash": self.hashes[seed].hexdigest(),
             "head": head,
             "failure": failure,

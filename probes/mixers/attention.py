@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attnprobe.kernels import dispatch
+from attnprobe.probes.mixers.intervention import Intervened
 from attnprobe.probes.mixers.parts import Init
 
 AXES = ("key_filter", "position", "bias", "normaliser", "routing")
@@ -26,6 +27,8 @@ class Attention:
     def __init__(self, mixer, dims, shape, device_type):
         self.dims, self.shape = dims, shape
         self.parts = {axis: getattr(mixer, axis) for axis in AXES}
+        if mixer.intervention:
+            self.parts["bias"] = Intervened(mixer.bias, mixer.intervention, shape.own)
         self.key_filter, self.position, self.bias, self.normaliser, self.routing = self.parts.values()
         self.only_keys = self.key_filter.pointwise and self.routing.content_free  # nothing reads what is no key
         self.scale = shape.score_scale or dims.head_dim**-0.5
@@ -129,6 +132,15 @@ class Attention:
         N, B, H, T, D = y.shape
         joined = y.transpose(2, 3).reshape(N, B * T, H * D)
         return (joined @ p["output"] if self.shape.projects else joined).view(N, B, T, -1)
+
+    def look(self, p, x, batch, draw):
+        """The bias (N, B, H, T, S) of every row, None where there is none, and the weights, several paths combined."""
+        q, k, _ = self.project(p, x, batch, x.length)
+        q, k = self.position(scoped(p, "position"), q, self.key_filter(scoped(p, "key_filter"), k))
+        scores, own = self.scores(p, q, k, x, draw), scoped(p, "normaliser")
+        weights = [self.normaliser(own, scores, mask & batch.keys) for mask in self.routing.masks(q, k, draw)]
+        bias = self.bias(scoped(p, "bias"), x, content(self.scale * q, k), draw).expand_as(scores) if self.bias.adds else None
+        return bias, self.routing.combine(scoped(p, "routing"), x, weights)
 
     def head(self, p, x, batch, draw):
         """What decides the last row besides the query: scaled keys with positions applied (N, B or 1, H, S, D), offsets (N, B, H, S)."""

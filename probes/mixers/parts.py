@@ -88,10 +88,13 @@ class Position(Part):
 class Bias(Part):
     """Adds a term <= 0 to the scores.
 
-    every_row: a row's bias reads the scores of the rows before it, so that all of them are computed.
+    every_row: a row's bias reads the scores of the rows before it, so that all of them are computed; adds: it is not always 0;
+    field: it is of a field along the path, the kind that interventions are on.
     """
 
     every_row = False
+    adds = True
+    field = False
 
     @abstractmethod
     def __call__(self, p, x, scores, draw):

@@ -9,17 +9,18 @@ class Task(ABC):
     """A probe. Subclasses are frozen dataclasses; their fields are the task's options on the command line.
 
     Class attributes: name (by @register); version: int, raised when results are no longer comparable; leave: a seed that
-    passes an evaluation leaves the stack; heads: results keep each seed's keys and offsets of the last row; gradient:
-    results keep the norm of each seed's first gradient, as the score `gradient`; num_heads, layers: of the model;
-    test_size: examples of the final evaluation; head_dim: the default; control_dim: a head dimension that suffices, for the
-    control that failure is not optimisation, or None; reference: the arm that the others are compared with by default;
-    sets: how many sets the score `realised` is a share of, or None where it was not counted exhaustively; exhaustive: the
-    evaluation holds every example there is; shown: names in `score` that a table shows too; metric: the name in `score`
-    that decides, with better "low" | "high" and threshold.
+    passes an evaluation leaves the stack; traced: the Traces followed in training; heads: results keep each seed's keys and
+    offsets of the last row; gradient: results keep the norm of each seed's first gradient, as the score `gradient`; num_heads,
+    layers: of the model; test_size: examples of the final evaluation; head_dim: the default; control_dim: a head dimension that
+    suffices, for the control that failure is not optimisation, or None; reference: the arm that the others are compared with by
+    default; sets: how many sets the score `realised` is a share of, or None where it was not counted exhaustively; ablation: the
+    documented set of interventions; exhaustive: the evaluation holds every example there is; shown: names in `score` that a
+    table shows too; metric: the name in `score` that decides, with better "low" | "high" and threshold.
     """
 
     version = 1
     leave = False
+    traced = ()
     heads = False
     gradient = False
     num_heads = 1
@@ -29,6 +30,7 @@ class Task(ABC):
     control_dim = None
     reference = "fpa"
     sets = None
+    ablation = ()
     exhaustive = False
     shown = ()
 

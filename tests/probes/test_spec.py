@@ -16,6 +16,13 @@ CANONICAL = {
     "fir(taps=3)": "fir(taps=3)",
     "rope+softmax/fpa": "rope/fpa",
     "softmax/fpa": "softmax/fpa",
+    "fpa:clamp=0.3/fpa": "fpa:clamp=0.3/fpa",
+    "fpa:clamp = .30+fir / fpa": "fir+fpa:clamp=0.3/fpa",
+    "fpa:off-until=500/fpa/fpa": "fpa:off-until=500/fpa/fpa",
+    "fpa-sum:freeze/softmax": "fpa-sum:freeze/softmax",
+    "fpa:const=1/fpa": "fpa:const=1/fpa",
+    "fpa:field-scale=0.0001/fpa": "fpa:field-scale=0.0001/fpa",
+    "fpa:field-scale=0.1234567/fpa": "fpa:field-scale=0.1234567/fpa",
 }
 
 
@@ -32,6 +39,11 @@ def test_every_part_round_trips_alone(name):
 
 def test_the_full_name_holds_every_axis_and_parameter():
     assert parse("fir+fpa").full() == "key_filter=fir(taps=7,sigma=2.0)+position=nope+bias=fpa+normaliser=softmax+routing=full"
+
+
+def test_an_intervention_is_part_of_the_full_name_and_a_spec_without_one_is_named_as_before():
+    assert parse("fpa:clamp=0.3/fpa").full() == parse("fpa/fpa").full().replace("full/", "full+intervention=clamp=0.3/")
+    assert len({parse(text).full() for text in ("fpa/fpa", "fpa:clamp=0.3/fpa", "fpa:clamp=0.1/fpa", "fpa:freeze/fpa")}) == 4
 
 
 REFUSED = {
@@ -57,6 +69,18 @@ REFUSED = {
     "fir(sigma=nan)": "sigma must be from 0.1",
     "fpa(beta=2)": "no parameter 'beta'; it takes none",
     "none": "unknown part 'none'",
+    "fpa:clmp=0.3/fpa": "unknown intervention 'clmp'; did you mean 'clamp'?",
+    "fpa:/fpa": "unknown intervention ''",
+    "fpa:clamp/fpa": "write clamp=value, not 'clamp'",
+    "fpa:freeze=1/fpa": "write freeze, not 'freeze=1'",
+    "fpa:clamp=much/fpa": "clamp takes float, not 'much'",
+    "fpa:clamp=-1/fpa": "clamp takes a number from 0 to 1000000, not -1",
+    "fpa:clamp=nan/fpa": "clamp takes a number from 0",
+    "fpa:off-until=0.5/fpa": "off-until takes int, not '0.5'",
+    "fpa:zero-offset=0/fpa": "zero-offset takes a number from 1",
+    "softmax:clamp=1/fpa": "no intervention on softmax: interventions are on FPA's bias",
+    "fox:clamp=1/fpa": "no intervention on fox",
+    "fpa:clamp=1:freeze/fpa": "clamp takes float, not '1:freeze'",
 }
 
 

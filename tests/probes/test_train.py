@@ -201,16 +201,17 @@ def test_a_seed_whose_loss_is_not_finite_fails_with_its_step_and_the_others_go_o
     assert [r["seed"] for r in results] == [4, 5, 6]
     assert results[1]["status"] == "failed"
     assert results[1]["failure"] == {"step": 3, "quantity": "loss"}
-    assert results[1]["curve"] == [[50, None]]
+    assert results[1]["losses"] == [[50, None]]
     clean = train_seeds(Ladder(r=5), parse("fpa"), 4, (4, 5, 6), SHORT)
     for got, expected in zip((results[0], results[2]), (clean[0], clean[2]), strict=True):
         assert got["status"] == expected["status"]
         assert got["score"]["kl"] == pytest.approx(expected["score"]["kl"], rel=1e-3)
 
 
-def test_results_hold_the_curve_the_score_and_the_steps():
+def test_results_hold_the_losses_the_score_and_the_steps():
     (result,) = train_seeds(Ladder(r=4), parse("fpa"), 4, (0,), SHORT)
-    assert [step for step, _ in result["curve"]] == [50, 60]
+    assert [step for step, _ in result["losses"]] == [50, 60]
+    assert result["curve"] == []
     assert result["steps"] == 60
     assert set(result["score"]) == {"kl", "realised"}
     assert result["failure"] is None
