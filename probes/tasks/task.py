@@ -88,8 +88,23 @@ def check_oracle(task, spec):
             raise ValueError(
                 f"{mixer.bias.name} reads every row's scores, and {task.name} gives the last row alone a query; use selective(maps=own)"
             )
-        if mixer.routing.name in ("swa", "sa"):
-            raise ValueError(f"{mixer.routing.name} hides keys from the last row, the only one of {task.name}, that its target may ask for")
+    check_every_key(task, spec)
+
+
+def check_every_key(task, spec):
+    """Raise ValueError where a routing hides keys, on a task whose queries are no keys themselves."""
+    for mixer in spec.judged.of_layers(task.layers):
+        if mixer.routing.hides:
+            raise ValueError(
+                f"{mixer.routing.name} hides keys, and {task.name} asks for any of them from rows that are no keys themselves: "
+                f"a row could be left without one"
+            )
+
+
+def check_routing(task, spec, seq_len):
+    """Raise ValueError where a routing does not fit the sequences of a task whose every position is a key."""
+    for mixer in spec.judged.of_layers(task.layers):
+        mixer.routing.fits(seq_len)
 
 
 def means_where(values, mask):
