@@ -41,6 +41,7 @@ class Model:
             pair=shape.pair,
         )
         self.layers = [Attention(mixer, dims, shape, self.device.type) for mixer in spec.of_layers(shape.layers)]
+        self.random = any(layer.routing.random for layer in self.layers)
         self.features = {}
 
     def parameters(self):
@@ -78,13 +79,15 @@ class Model:
             means = self.layers[0](scoped(p, "layer1"), x, batch, draw(1), rows)
             return reader(scoped(p, "reader"), means, x.last(rows))
         h = self.residual(p, batch)
-        for i, layer in enumerate(self.layers, 1):
-            own = scoped(p, f"layer{i}")
-            rows = self.shape.rows if i == len(self.layers) else self.shape.seq_len
-            h = h[:, :, -rows:] + layer(own, Dense(norm(h)), batch, draw(i), rows)
-            if self.shape.mlp:
-                h = h + mlp(scoped(own, "mlp"), norm(h))
+        for i in range(1, len(self.layers) + 1):
+            h = self.block(i, p, h, batch, draw, self.shape.rows if i == len(self.layers) else self.shape.seq_len)
         return Dense(norm(h)).linear(p["readout"])
+
+    def block(self, i, p, h, batch, draw, rows):
+        """Layer i and its MLP on the residual stream h (N, B, T, M): (N, B, rows, M), the last positions."""
+        own = scoped(p, f"layer{i}")
+        h = h[:, :, -rows:] + self.layers[i - 1](own, Dense(norm(h)), batch, draw(i), rows)
+        return h + mlp(scoped(own, "mlp"), norm(h)) if self.shape.mlp else h
 
     def head(self, p, batch, draw):
         """Keys (N, B, H, S, D) and offsets (N, B, H, S) of a one-layer model's last row."""

@@ -11,11 +11,12 @@ class Task(ABC):
     Class attributes: name (by @register); version: int, raised when results are no longer comparable; leave: a seed that
     passes an evaluation leaves the stack; heads: results keep each seed's keys and offsets of the last row; gradient:
     results keep the norm of each seed's first gradient, as the score `gradient`; num_heads, layers: of the model;
-    test_size: examples of the final evaluation; head_dim: the default; control_dim: a head dimension that suffices, for the
-    control that failure is not optimisation, or None; reference: the arm that the others are compared with by default;
-    sets: how many sets the score `realised` is a share of, or None where it was not counted exhaustively; exhaustive: the
-    evaluation holds every example there is; shown: names in `score` that a table shows too; metric: the name in `score`
-    that decides, with better "low" | "high" and threshold.
+    test_size: examples of the final evaluation; at_once: how many of them go through the model at a time, 0 for all of a chunk;
+    draws: test-time draws of a random routing, over which class probabilities are averaged too; head_dim: the default;
+    control_dim: a head dimension that suffices, for the control that failure is not optimisation, or None; reference: the arm
+    that the others are compared with by default; sets: how many sets the score `realised` is a share of, or None where it was
+    not counted exhaustively; exhaustive: the evaluation holds every example there is; shown: names in `score` that a table
+    shows too; metric: the name in `score` that decides, with better "low" | "high" and threshold.
     """
 
     version = 1
@@ -25,6 +26,8 @@ class Task(ABC):
     num_heads = 1
     layers = 1
     test_size = 1024
+    at_once = 0
+    draws = 1
     head_dim = 4
     control_dim = None
     reference = "fpa"
