@@ -1,9 +1,10 @@
 """Reads what a user types for arms and seeds."""
 
 import re
+from dataclasses import replace
 
 from attnprobe.probes.run import Arm
-from attnprobe.probes.spec import number, parse
+from attnprobe.probes.spec import REGISTRIES, number, parse, show
 
 SEEDS = re.compile(r"\d{1,18}(:\d{1,18})?", re.ASCII)
 MOST_SEEDS = 1000
@@ -47,3 +48,21 @@ def arms(task, texts, dim, reference, control):
     for a in asked:
         first.setdefault((a.spec, a.head_dim), a)
     return list(first.values())
+
+
+def with_swaps(arms, names, window):
+    """The Arms, each one of full routing followed by itself judged under the routings named (`swa,sa`) for a window. Raises ValueError."""
+    routings = [REGISTRIES["routing"][name.strip()].of_window(window) for name in names.split(",")]
+    if not any(swappable(a) for a in arms):
+        raise ValueError(f"--swap is of arms trained with full routing, and none of {', '.join(str(a) for a in arms)} is")
+    made = []
+    for a in arms:
+        made.append(a)
+        if swappable(a):
+            made += [replace(a, name=f"{a.name}>{show(routing)}", spec=replace(a.spec, swap=routing)) for routing in routings]
+    return list({(a.spec, a.head_dim): a for a in reversed(made)}.values())[::-1]
+
+
+def swappable(arm):
+    """Whether every layer of an arm is trained and judged with full routing."""
+    return not any(layer.routing.hides for layer in arm.spec.judged.layers)

@@ -146,5 +146,5 @@ def result_table(report, console):
 
 def title(report):
     """One line that says what was run."""
-    options = " ".join(f"--{name} {value}" for name, value in report["config"]["options"].items())
+    options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in report["config"]["options"].items())
     return Text(f"{report['task']} {options}", style="bold")
