@@ -44,8 +44,13 @@ def arms(task, texts, dim, reference, control):
     asked = [arm(text, dim) for text in texts or task.arms]
     if control and task.control_dim is not None:
         asked += [Arm(a.name, a.spec, task.control_dim, control=True) for a in asked if a.spec != reference]
+    return once(asked)
+
+
+def once(arms):
+    """The arms, each mechanism and head dimension where it stands first."""
     first = {}
-    for a in asked:
+    for a in arms:
         first.setdefault((a.spec, a.head_dim), a)
     return list(first.values())
 
@@ -60,7 +65,7 @@ def with_swaps(arms, names, window):
         made.append(a)
         if swappable(a):
             made += [replace(a, name=f"{a.name}>{show(routing)}", spec=replace(a.spec, swap=routing)) for routing in routings]
-    return list({(a.spec, a.head_dim): a for a in reversed(made)}.values())[::-1]
+    return once(made)
 
 
 def swappable(arm):
