@@ -89,7 +89,7 @@ def run(task, *, arm, seeds, untrained, steps, as_json, quiet):
 
 
 def check_bias(arm):
-    """Raise ValueError where a bias reads tokens: it opens paths of its own, and its running sums leave rounding noise where there is none."""
+    """Raise ValueError where a bias reads tokens: it opens paths of its own, and where it opens none, its running sums leave noise."""
     for mixer in arm.spec.layers:
         if mixer.bias.name not in BLIND:
             raise ValueError(f"arm {arm}: {mixer.bias.name} reads tokens, and a field by gradient is of routings; use {', '.join(BLIND)}")
@@ -124,7 +124,7 @@ def measure(task, arm, seeds, recipe, untrained, watch):
 
 
 def expected(mixers, n):
-    """Theory's shares at each layer: (of drawn windows, cut at the ends as a model's are; by its recursion, on a ring); None without one."""
+    """Theory's shares at each layer: of drawn windows, cut at the ends as a model's are; by recursion, on a ring. None without one."""
     import numpy as np
 
     from attnprobe.theory import recursion, routing

@@ -44,8 +44,11 @@ def test_json_and_csv_hold_what_was_trained_and_leave_the_mean_over_draws_empty_
     arguments = ["run", "latch", *QUICK, "--arm", "rope", "--arm", "rope+sa", "--swap", "sa,moba", *store]
     made = json.loads(invoke(*arguments, "--json").stdout)
     assert [(row["arm"], row["trained"], row["mixer"]) for row in made["arms"]] == [
-        ("rope@16", "rope", "rope"), ("rope>sa@16", "rope", "rope>sa"), ("rope>moba@16", "rope", "rope>moba"), ("rope+sa@16", "rope+sa", "rope+sa"),
-    ]  # fmt: skip
+        ("rope@16", "rope", "rope"),
+        ("rope>sa@16", "rope", "rope>sa"),
+        ("rope>moba@16", "rope", "rope>moba"),
+        ("rope+sa@16", "rope+sa", "rope+sa"),
+    ]
     assert [row["scores"]["accuracy8"] is None for row in made["arms"]] == [True, False, True, False]
     assert made["reference"] == "rope+sa@16"
     assert made["family"] == ["rope@16", "rope>sa@16", "rope>moba@16"]

@@ -136,9 +136,8 @@ def test_slices_of_a_latch_are_of_distances_in_quarters():
     task, batch = TASKS["short latch"], drawn("short latch", 1)[1]
     batch = replace(batch, side={"place": np.array([2], dtype=np.int16)})
     said = np.where(np.arange(2, 14) <= 6, batch.target, (batch.target + 1) % 8)[None]
-    assert answers(task, batch, said) == {
-        "accuracy": pytest.approx(5 / 12), "accuracy@1/4": 1.0, "accuracy@2/4": pytest.approx(2 / 4), "accuracy@3/4": 0.0, "accuracy@4/4": 0.0,
-    }  # fmt: skip
+    quarters = {"accuracy@1/4": 1.0, "accuracy@2/4": pytest.approx(2 / 4), "accuracy@3/4": 0.0, "accuracy@4/4": 0.0}
+    assert answers(task, batch, said) == {"accuracy": pytest.approx(5 / 12), **quarters}
 
 
 def test_slices_of_a_topic_are_of_its_lead_and_hold_every_sequence_once():
