@@ -141,13 +141,13 @@ def test_slices_of_a_latch_are_of_distances_in_quarters():
 
 
 def test_slices_of_a_topic_are_of_its_lead_and_hold_every_sequence_once():
-    """Of 64 tokens, a lead of 12 is weak, 13 and 19 are middle, 20 is strong."""
-    task, batch = drawn("topic", 4)
-    batch = stack([replace(batch, side={"lead": np.array([12, 13, 19, 20], dtype=np.int16)})], "cpu", torch.float64)
-    slices = task.slices(batch)
-    assert {name: where[0, :, 0].tolist() for name, where in slices.items()} == {
-        "weak": [True, False, False, False], "middle": [False, True, True, False], "strong": [False, False, False, True],
-    }  # fmt: skip
+    """Of 64 tokens, a lead of 12 is weak, 13 and 19 are middle, 20 is strong; of 20, a lead of 4 (a fifth) is weak, one of 6 is middle."""
+    expected = {"weak": [True, False, False, False], "middle": [False, True, True, False], "strong": [False, False, False, True]}
+    for seq_len, leads in ((128, [12, 13, 19, 20]), (40, [4, 5, 6, 7])):
+        task = Topic(seq_len=seq_len)
+        batch = replace(task.sample(stream(0, "test"), 4), side={"lead": np.array(leads, dtype=np.int16)})
+        slices = task.slices(stack([batch], "cpu", torch.float64))
+        assert {name: where[0, :, 0].tolist() for name, where in slices.items()} == expected
 
 
 @pytest.mark.parametrize("case", TASKS)

@@ -1,5 +1,6 @@
 """Swapped routings: weights trained once and judged under each, stored apart, and trained again only for what is missing."""
 
+import time
 from dataclasses import dataclass, replace
 
 import pytest
@@ -104,14 +105,16 @@ def run(store, arms=ARMS, seeds=(0, 1), **options):
 
 
 def test_arms_that_share_training_are_trained_once_and_stored_apart(tmp_path, trainings):
-    other = Arm("rope+swa(w=4)", parse("rope+swa(w=4)"), 16)
+    other, start = Arm("rope+swa(w=4)", parse("rope+swa(w=4)"), 16), time.perf_counter()
     results, watch, found = run(Store(tmp_path), [*ARMS, other])
+    wall = time.perf_counter() - start
     assert [specs for specs, _ in trainings] == [tuple(map(str, SPECS)), ("rope+swa(w=4)",)]
     assert watch.done == [str(arm) for arm in [*ARMS, other]]
     assert len(list(tmp_path.rglob("*.json"))) == 12
     assert {record["identity"]["arm_name"] for r in found for record in r.records.values()} == {*map(str, SPECS), "rope+swa(w=4)"}
     seconds = [record["recorded"]["seconds"] for r in found[:5] for record in r.records.values()]
     assert len(set(seconds)) == 1  # of one training, shared evenly
+    assert 0.2 * wall < sum(seconds) < wall
     again, watch, _ = run(Store(tmp_path), [*ARMS, other])
     assert again == results
     assert len(trainings) == 2
