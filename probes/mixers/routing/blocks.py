@@ -47,11 +47,11 @@ class Moba(OnePath):
         count = -(-S // self.block)
         blocks = torch.arange(count, device=k.device)
         own = torch.arange(S - T, S, device=k.device)[:, None] // self.block  # (T, 1)
-        past = blocks < own
-        score = (q.detach() @ self.means(k.detach(), count).mT).masked_fill(~past, -torch.inf)  # (N, B, H, T, count)
+        score = q.detach() @ self.means(k.detach(), count).mT  # (N, B, H, T, count)
+        score = score.masked_fill(blocks >= own, -torch.inf)  # where fewer past blocks are left than are chosen, causality drops the rest
         best = score.flip(-1).argsort(dim=-1, descending=True, stable=True)[..., : self.top - 1]
         chosen = torch.zeros_like(score, dtype=torch.bool).scatter_(-1, count - 1 - best, True)
-        return [(chosen & past | (blocks == own)).repeat_interleave(self.block, -1)[..., :S] & causal(T, S, k.device)]
+        return [(chosen | (blocks == own)).repeat_interleave(self.block, -1)[..., :S] & causal(T, S, k.device)]
 
     def means(self, k, count):
         """The mean key of each block, the last of which may be short: (N, B, H, count, D)."""
