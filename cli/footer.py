@@ -15,6 +15,11 @@ def footer(report, console):
     if report["arms"][0]["scores"]:
         names = [report["arms"][0]["metric"]["name"], *report["arms"][0]["scores"]]
         yield f"{', '.join(names)}: the median over seeds; worst: the worst seed's {names[0]}"
+    averaged = f"{report['arms'][0]['metric']['name']}{config['draws']}"
+    if any(row["scores"].get(averaged) is not None for row in report["arms"]):
+        yield f"random routings: scores are of one test-time draw; {averaged}: of the mean of class probabilities over {config['draws']}"
+    if any(row["trained"] != row["mixer"] for row in report["arms"]):
+        yield "a>b: trained as a with full routing, then judged under routing b, without training"
     if report["family"]:
         pairs = f"{report['reference']} solves more, paired by seed"
         count = len(report["family"])

@@ -37,6 +37,7 @@ def build(command, task, recipe, seeds, head_dim, device, reference, results):
             "head_dim": head_dim,
             "seeds": list(seeds),
             "device": device,
+            "draws": task.draws,
             "evaluated": "exhaustive" if task.exhaustive else "sampled",
             "rule": task.rule,
             "leave": task.leave,
@@ -68,6 +69,7 @@ def arm_row(task, result):
     return {
         "arm": str(arm),
         "mixer": str(arm.spec),
+        "trained": str(arm.spec.trained),
         "head_dim": arm.head_dim,
         "control": arm.control,
         "n": len(outcome),
@@ -81,7 +83,7 @@ def arm_row(task, result):
             "median": median(values) if values else None,
             "worst": (max if task.better == "low" else min)(values) if values else None,
         },
-        "scores": {name: median([r["score"][name] for r in done.values()]) if done else None for name in task.shown},
+        "scores": {name: median_of(name, done.values()) for name in task.shown},
         **realisation(task, done, said),
         "p": None,
         "p_holm": None,
@@ -93,6 +95,12 @@ def arm_row(task, result):
         "steps": max(r["steps"] for r in outcome.values()),
         "seeds": [seed_row(task, record) for record in records.values()],
     }
+
+
+def median_of(name, results):
+    """The median over seeds of a score; None where no seed has it."""
+    values = [r["score"][name] for r in results if name in r["score"]]
+    return median(values) if values else None
 
 
 def realisation(task, done, said):

@@ -12,6 +12,7 @@ from attnprobe.cli.shell import EXIT_CONTRADICTION, EXIT_SEEDS_FAILED
 from attnprobe.cli.task_command import TaskGroup, task_options, typer_command
 from attnprobe.probes.tasks import TASKS
 
+WINDOW = 16  # of a swapped routing
 ARMS, TRAINING, OUTPUT = "What is compared", "How it is trained and where it is kept", "What is printed"
 
 
@@ -39,6 +40,10 @@ def shared_options(task):
             else {}
         ),
         "control": option(bool, True, "Run the others again at a head dimension that suffices.", ARMS, "--control/--no-control"),
+        "swap": option(
+            str | None, None, "Judge arms of full routing under these routings too, trained once: swa,sa,union,moba.", ARMS, metavar="NAMES"
+        ),
+        "window": option(int | None, None, "Keys that a swapped routing's rows see.", ARMS, show_default=str(WINDOW)),
         "seeds": option(str, "15", "A count (15 is 0:15) or a range (100:115).", TRAINING),
         "steps": option(int, recipe.steps, "Optimiser steps.", TRAINING),
         "lr": option(float, recipe.lr, "Peak learning rate.", TRAINING),
@@ -91,8 +96,10 @@ class RunGroup(TaskGroup):
         return command_of(name)
 
 
-def run(task, *, arm, head_dim, reference, intervene, control, seeds, steps, lr, batch, device, threads, workers, store, fresh, dry_run,
-        ablation=False, trace=False, **output):  # fmt: skip
+def run(
+    task, *, arm, head_dim, reference, intervene, control, swap, window, seeds, steps, lr, batch, device, threads, workers, store, fresh,
+    dry_run, ablation=False, trace=False, **output,
+):  # fmt: skip
     """Check everything that was asked, train what is missing, print the report, exit as CONTRACT says."""
     from attnprobe.cli import inputs
     from attnprobe.probes.run import check, default_workers, run_probe
@@ -115,6 +122,10 @@ def run(task, *, arm, head_dim, reference, intervene, control, seeds, steps, lr,
     check(task, base)
     arms = inputs.arms(task, arm, head_dim, base.spec, control)
     arms += inputs.intervened(task, arms, dict.fromkeys([*(intervene or []), *(task.ablation if ablation else [])]))
+    if swap is not None:
+        arms = inputs.with_swaps(arms, swap, WINDOW if window is None else window)
+    elif window is not None:
+        raise ValueError("--window is of the routings that --swap names, and there is no --swap")
     for one in arms:
         check(task, one)
     kept = Store(store, warn=lambda line: print(f"warning: {line}", file=sys.stderr))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import get_type_hints
 
 from attnprobe.probes.mixers.attention import AXES
 from attnprobe.probes.mixers.intervention import KINDS, Intervention
-from attnprobe.probes.mixers.parts import Bias, KeyFilter, Normaliser, Part, Position, Routing
+from attnprobe.probes.mixers.parts import Bias, Dims, KeyFilter, Normaliser, Part, Position, Routing
 from attnprobe.probes.registry import Registry, nearest
 
 DEFAULTS = {"key_filter": "none", "position": "nope", "bias": "none", "normaliser": "softmax", "routing": "full"}
@@ -74,16 +74,38 @@ class MixerSpec:
 
 @dataclass(frozen=True)
 class Spec:
-    """One MixerSpec for all layers, or one a layer."""
+    """One MixerSpec for all layers, or one a layer; with a swap, trained so and judged under that routing in every layer."""
 
     layers: tuple[MixerSpec, ...]
+    swap: Routing | None = None
+
+    def __post_init__(self):
+        if self.swap is None:
+            return
+        for layer in self.layers:
+            if layer.routing.hides:
+                raise ValueError(f"spec {str(self)!r}: a swap is of a model trained with full routing, not with {layer.routing.name}")
+        if not self.swap.hides:
+            raise ValueError(f"spec {str(self)!r}: {self.swap.name} is what it is trained with; swap another routing in")
+        if self.swap.parameters(Dims(1, 1, 1)):
+            raise ValueError(f"spec {str(self)!r}: {self.swap.name} has parameters to train, and a swap trains nothing")
 
     def __str__(self):
-        return "/".join(str(layer) for layer in self.layers)
+        return "/".join(str(layer) for layer in self.layers) + (f">{show(self.swap)}" if self.swap else "")
 
     def full(self):
         """Every axis and every parameter of every layer."""
-        return "/".join(layer.full() for layer in self.layers)
+        return "/".join(layer.full() for layer in self.layers) + (f">routing={show(self.swap, every=True)}" if self.swap else "")
+
+    @property
+    def trained(self):
+        """What is trained: the spec without its swap."""
+        return Spec(self.layers)
+
+    @property
+    def judged(self):
+        """What the trained weights are judged under: the spec with the swapped routing in its layers."""
+        return Spec(tuple(replace(layer, routing=self.swap) for layer in self.layers)) if self.swap else self
 
     def of_layers(self, count):
         """The MixerSpecs of a model of `count` layers; ValueError if the spec names another number of them."""
@@ -99,15 +121,25 @@ def show(part, every=False):
 
 
 def parse(text):
-    """Read a spec such as `rope`, `fir(taps=5)+fpa`, `rope+softmax/fpa`, `fpa:clamp=0.3/fpa`.
+    """Read a spec such as `rope`, `fir(taps=5)+fpa`, `rope+softmax/fpa`, `fpa:clamp=0.3/fpa`, or `rope>sa(w=8)` (trained as rope, judged as sa).
 
     Raises ValueError with one line: an unknown part or parameter with the nearest one, a value of the wrong type or out of
-    bounds, two parts on one axis, an empty layer.
+    bounds, two parts on one axis, an empty layer, a swap that is no routing, trains parameters or is not of full routing.
 
     >>> str(parse("fpa+fir(taps=7)"))
     'fir+fpa'
     """
-    return Spec(tuple(parse_layer(layer.strip(), text) for layer in text.split("/")))
+    layers, swapped, routing = text.partition(">")
+    trained = Spec(tuple(parse_layer(layer.strip(), text) for layer in layers.split("/")))
+    return replace(trained, swap=parse_swap(routing.strip(), text)) if swapped else trained
+
+
+def parse_swap(piece, text):
+    """The routing after `>`."""
+    name = PART.fullmatch(piece)
+    if not name or name["name"] not in REGISTRIES["routing"]:
+        raise ValueError(f"spec {text!r}: after > stands one routing, not {piece!r}{nearest(piece, REGISTRIES['routing'])}")
+    return parse_part(piece, text)[0]
 
 
 def parse_layer(layer, text):

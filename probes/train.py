@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 
 from attnprobe.probes.batch import stack
+from attnprobe.probes.judging import scores
 from attnprobe.probes.mixers.parts import Draw
 from attnprobe.probes.model import Model
 from attnprobe.probes.stack import Stack
@@ -72,24 +73,34 @@ def finite(points):
 def train_seeds(task, spec, head_dim, seeds, recipe, device="cpu", progress=lambda step: None, dtype=None):
     """Train one arm on all `seeds` at once and judge each.
 
-    Args: task: a Task; spec: Spec; seeds: ids, each >= 0; progress: called with the number of finished steps at each block.
+    Args: task: a Task; spec: Spec, judged under its swap where it has one; seeds: ids, each >= 0;
+    progress: called with the number of finished steps at each block.
     Returns one dict a seed, in the order of `seeds`: seed, status "solved" | "unsolved" | "failed", score (dict of floats),
     steps, losses [[step, mean training loss since the last point], ...], curve [[step, metric], ...] of the evaluations in
     training, traces (name -> [[step, value], ...]), data_hash, head (or None) and, where a loss, gradient norm or metric was
     not finite, failure {step, quantity}; a failed seed leaves the stack, the others go on.
     """
-    return Training(task, spec, head_dim, seeds, recipe, device, dtype).run(progress)
+    return train_once(task, (spec,), head_dim, seeds, recipe, device, progress, dtype)[spec]
+
+
+def train_once(task, specs, head_dim, seeds, recipe, device="cpu", progress=lambda step: None, dtype=None):
+    """Train what several specs share, once, and judge it under each: spec -> results as of `train_seeds`."""
+    return Training(task, specs[0], head_dim, seeds, recipe, device, dtype, specs).run(progress)
 
 
 class Training:
-    """One arm in training: the stack of seeds that are still in it, and the results of those that are not."""
+    """One arm in training: the stack of seeds that are still in it, and the results of those that are not.
 
-    def __init__(self, task, spec, head_dim, seeds, recipe, device, dtype):
+    specs: under which the weights are judged, `spec` alone by default; all are trained alike.
+    """
+
+    def __init__(self, task, spec, head_dim, seeds, recipe, device, dtype, specs=None):
         import torch
 
         self.task, self.recipe, self.device = task, recipe, torch.device(device)
         self.dtype = dtype or torch.float32
-        self.model = Model(task.model, spec, head_dim, device)
+        self.model = Model(task.model, spec.trained, head_dim, device)
+        self.judged = {one: Model(task.model, one.judged, head_dim, device) for one in specs or (spec,)}
         self.stack = Stack(self.model.parameters(), seeds, self.device, self.dtype)
         make = torch.optim.AdamW if recipe.weight_decay else torch.optim.Adam
         self.optimiser = make([self.stack.values], lr=recipe.lr, betas=recipe.betas, weight_decay=recipe.weight_decay, fused=True)
@@ -100,10 +111,10 @@ class Training:
         changes = (mixer.intervention for mixer in spec.of_layers(task.layers))
         self.leaving = not any(change and change.transient for change in changes)
         self.first_norms = {}  # seed -> norm of the first step's gradient, before the clip
-        self.results = {}
+        self.results = {one: {} for one in self.judged}
 
     def run(self, progress):
-        """Train to the last step, or until no seed is left; results in the order of the seeds."""
+        """Train to the last step, or until no seed is left; spec -> results in the order of the seeds."""
         self.trace(0)
         for first in range(0, self.recipe.steps, BLOCK):
             last = min(first + BLOCK, self.recipe.steps)
@@ -115,7 +126,7 @@ class Training:
                 break
         if self.stack.seeds:
             self.judge(self.recipe.steps)
-        return [self.results[seed] for seed in self.order]
+        return {one: [found[seed] for seed in self.order] for one, found in self.results.items()}
 
     def block(self, first, last):
         """Steps first..last-1 on one block of data, then record the curve and drop the seeds that diverged."""
@@ -151,9 +162,9 @@ class Training:
         self.optimiser.step()
         return loss.detach(), norms
 
-    def draws(self, step, split):
+    def draws(self, step, split, number=1):
         """layer -> Draw."""
-        return functools.partial(Draw, self.stack.seeds, step=step, split=split)
+        return functools.partial(Draw, self.stack.seeds, step=step, split=split, number=number)
 
     def drop_failed(self, recorded, first):
         """Seeds with a non-finite value in any of `recorded` (name -> (steps, N)) fail at its first step and leave."""
@@ -167,12 +178,13 @@ class Training:
             if failed[n]:
                 steps = {name: first + int(b[:, n].int().argmax()) for name, b in bad.items() if b[:, n].any()}
                 quantity = min(steps, key=steps.get)
-                self.finish(seed, "failed", {}, steps[quantity], failure={"step": steps[quantity], "quantity": quantity})
+                for one in self.judged:
+                    self.finish(one, seed, "failed", {}, steps[quantity], failure={"step": steps[quantity], "quantity": quantity})
         self.stack.keep(~failed, self.optimiser)
 
     def look(self, step):
         """Score and trace the seeds on the fixed evaluation set; one that passes leaves, unless an intervention still changes."""
-        score = self.score(step, ("test",), CANDIDATE)
+        score = self.score(self.model, step, ("test",), CANDIDATE)
         for n, seed in enumerate(self.stack.seeds):
             self.curves[seed].append([step, score[self.task.metric][n].item()])
         self.trace(step)
@@ -184,11 +196,13 @@ class Training:
         """Seeds where candidates (N,) is True leave, judged by the same weights on a second, fresh set."""
         import torch
 
-        score = self.score(step, ("test", "confirm"), CONFIRM)
-        confirmed = self.task.solved(score)
-        for n, seed in enumerate(self.stack.seeds):
-            if candidates[n]:
-                self.finish(seed, "solved" if confirmed[n] else "unsolved", {name: v[n].item() for name, v in score.items()}, step)
+        for one, model in self.judged.items():
+            score = self.score(model, step, ("test", "confirm"), CONFIRM)
+            confirmed = self.task.solved(score)
+            for n, seed in enumerate(self.stack.seeds):
+                if candidates[n]:
+                    status = "solved" if confirmed[n] else "unsolved"
+                    self.finish(one, seed, status, {name: v[n].item() for name, v in score.items()}, step)
         self.stack.keep(~torch.as_tensor(candidates), self.optimiser)
 
     def judge(self, step):
@@ -196,17 +210,20 @@ class Training:
         import torch
 
         fresh = ("test", "confirm"), CONFIRM  # where seeds may leave, ("test",) has been looked at
-        score = self.score(step, *(fresh if self.task.leave else (("test",), self.task.test_size)))
-        solved, heads = self.task.solved(score), self.heads(step)
-        for n, seed in enumerate(self.stack.seeds):
-            values = {name: v[n].item() for name, v in score.items()}
-            bad = [name for name, v in score.items() if not torch.isfinite(v[n])]
-            if bad:
-                self.finish(seed, "failed", {}, step, failure={"step": step, "quantity": bad[0]})
-            else:
-                self.finish(seed, "solved" if solved[n] else "unsolved", values, step, head=heads[n])
+        path, size = fresh if self.task.leave else (("test",), self.task.test_size)
+        heads = self.heads(step)
+        for one, model in self.judged.items():
+            score = self.score(model, step, path, size)
+            solved = self.task.solved(score)
+            for n, seed in enumerate(self.stack.seeds):
+                values = {name: v[n].item() for name, v in score.items()}
+                bad = [name for name, v in score.items() if not torch.isfinite(v[n])]
+                if bad:
+                    self.finish(one, seed, "failed", {}, step, failure={"step": step, "quantity": bad[0]})
+                else:
+                    self.finish(one, seed, "solved" if solved[n] else "unsolved", values, step, head=heads[n])
 
-    def score(self, step, path, size):
+    def score(self, model, step, path, size):
         """Each metric (N,), float64: the mean over the evaluation's examples, weights and sums in float64."""
         import torch
 
@@ -214,8 +231,7 @@ class Training:
         with torch.no_grad():
             for batch in self.evaluation(path, size):
                 n = batch.tokens.shape[1]
-                output = self.model(p, batch, self.draws(step, "test"))
-                for name, value in self.task.score(output, batch).items():
+                for name, value in scores(self.task, model, p, batch, functools.partial(self.draws, step, "test")).items():
                     total[name] = total.get(name, 0) + value * n
                 seen += n
         first = torch.tensor([self.first_norms[seed] for seed in self.stack.seeds], dtype=torch.float64)
@@ -256,9 +272,9 @@ class Training:
         keys, offsets = keys[:, :, 0, batch.keys], offsets[:, :, 0, batch.keys]  # (N, B or 1, S, D), (N, B, S)
         return [head_of(*head) for head in zip(keys, offsets, strict=True)]
 
-    def finish(self, seed, status, score, steps, head=None, failure=None):
-        """Write down a seed's result."""
-        self.results[seed] = {
+    def finish(self, one, seed, status, score, steps, head=None, failure=None):
+        """Write down a seed's result under one of the specs."""
+        self.results[one][seed] = {
             "seed": seed,
             "status": status,
             "score": score,

@@ -35,9 +35,10 @@ class Attention:
         if self.bias.every_row and shape.query == "oracle":
             raise ValueError(f"{self.bias.name} reads the scores of every row, and an oracle gives the last row alone a query")
         weights_wanted = shape.values != "learned"
-        names = (part.name for part in (self.bias, self.normaliser, self.routing))
+        names = [part.name for part in (self.bias, self.normaliser, self.routing)]
         fused = dispatch.choose(device_type, *names, weights_wanted)
-        self.attend = {"none": self.log_weights, "identity": self.seen}.get(shape.values, fused or self.reference)
+        plain = self.native if dispatch.native(*names[:2], shape.seq_len, weights_wanted) else self.reference
+        self.attend = {"none": self.log_weights, "identity": self.seen}.get(shape.values, fused or plain)
 
     def parameters(self):
         """Name -> Init of every parameter of the layer."""
@@ -109,6 +110,12 @@ class Attention:
         """Attention by the formula: (N, B, H, T, D)."""
         own = scoped(p, "normaliser")
         return self.normaliser.finish(own, self.normaliser(own, self.scores(p, q, k, x, draw), mask) @ v)
+
+    def native(self, p, q, k, v, x, mask, draw):
+        """Softmax attention without bias by torch's own operator: (N, B, H, T, D)."""
+        from attnprobe.kernels.softmax import attention
+
+        return attention(q, k, v, mask, self.scale)
 
     def log_weights(self, p, q, k, v, x, mask, draw):
         """Where the model has no values, the logarithm of the weights: (N, B, H, T, S)."""

@@ -23,6 +23,10 @@ CANONICAL = {
     "fpa:const=1/fpa": "fpa:const=1/fpa",
     "fpa:field-scale=0.0001/fpa": "fpa:field-scale=0.0001/fpa",
     "fpa:field-scale=0.1234567/fpa": "fpa:field-scale=0.1234567/fpa",
+    "swa(w=8)+rope": "rope+swa(w=8)",
+    "rope+sa(w=16,draw=fixed)": "rope+sa(draw=fixed)",
+    "rope>sa(w=16)": "rope>sa",
+    "rope/fpa > moba(top=4,block=4)": "rope/fpa>moba(block=4,top=4)",
 }
 
 
@@ -46,7 +50,24 @@ def test_an_intervention_is_part_of_the_full_name_and_a_spec_without_one_is_name
     assert len({parse(text).full() for text in ("fpa/fpa", "fpa:clamp=0.3/fpa", "fpa:clamp=0.1/fpa", "fpa:freeze/fpa")}) == 4
 
 
+def test_a_swap_is_trained_without_and_judged_with_its_routing():
+    spec = parse("fir+rope/fpa>sa(w=8)")
+    assert spec.trained == parse("fir+rope/fpa")
+    assert spec.judged == parse("fir+rope+sa(w=8)/fpa+sa(w=8)")
+    assert spec.full() == spec.trained.full() + ">routing=sa(w=8,draw=fresh)"
+    assert spec.of_layers(2) == spec.trained.layers
+    assert parse("rope").trained == parse("rope").judged == parse("rope")
+
+
 REFUSED = {
+    "rope+swa>sa": "a swap is of a model trained with full routing, not with swa",
+    "rope>sa>swa": "after > stands one routing, not 'sa>swa'",
+    "rope>": "after > stands one routing, not ''",
+    "rope>fpa": "after > stands one routing, not 'fpa'",
+    "rope>mobaa": "did you mean 'moba'?",
+    "rope>full": "full is what it is trained with",
+    "rope>gated": "gated has parameters to train, and a swap trains nothing",
+    "rope>sa/fpa": "after > stands one routing, not 'sa/fpa'",
     "fpaa": "unknown part 'fpaa'; did you mean 'fpa'?",
     "alibi+fox": "'alibi' and 'fox' are both a bias",
     "rope+rope": "'rope' and 'rope' are both a position",
