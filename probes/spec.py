@@ -121,7 +121,7 @@ def show(part, every=False):
 
 
 def parse(text):
-    """Read a spec such as `rope`, `fir(taps=5)+fpa`, `rope+softmax/fpa`, `fpa:clamp=0.3/fpa`, or `rope>sa(w=8)` (trained as rope, judged as sa).
+    """Read a spec such as `rope`, `fir(taps=5)+fpa`, `fpa:clamp=0.3/fpa`, or `rope>sa(w=8)`: trained as rope, judged under sa.
 
     Raises ValueError with one line: an unknown part or parameter with the nearest one, a value of the wrong type or out of
     bounds, two parts on one axis, an empty layer, a swap that is no routing, trains parameters or is not of full routing.
