@@ -37,6 +37,9 @@ def footer(report, console):
         yield f"not shown at this width: {', '.join(gone)} (--csv has every column)"
     for arm, seeds in config["near_threshold"].items():
         yield f"warning: {arm}: seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))} within 5 % of the threshold"
+    for arm, seeds in config["unconfirmed"].items():
+        ids = ", ".join(map(str, seeds))
+        yield f"warning: {arm}: seed{'s' if len(seeds) > 1 else ''} {ids} passed at an evaluation, not on the fresh sequences"
     for row in report["arms"]:
         for seed in row["seeds"]:
             if seed["failure"]:

@@ -42,6 +42,7 @@ def build(command, task, recipe, seeds, head_dim, device, reference, results):
             "rule": task.rule,
             "leave": task.leave,
             "near_threshold": near_threshold(rows),
+            "unconfirmed": unconfirmed(rows) if task.leave else {},
         },
         "versions": versions(results),
         "reference": paired["arm"] if paired else str(reference),
@@ -155,6 +156,18 @@ def near_threshold(rows):
         close = [s["seed"] for s in row["seeds"] if s["metric"] is not None and abs(s["metric"] - limit) <= NEAR * size]
         if close:
             found[row["arm"]] = close
+    return found
+
+
+def unconfirmed(rows):
+    """Seeds that reached the threshold at an evaluation and missed it on the fresh one, as arm -> seeds."""
+    found = {}
+    for row in rows:
+        limit, low = row["metric"]["threshold"], row["metric"]["better"] == "low"
+        for seed in row["seeds"]:
+            values = [value for _, value in seed["curve"] if value is not None]
+            if seed["status"] == "unsolved" and any(value <= limit if low else value >= limit for value in values):
+                found.setdefault(row["arm"], []).append(seed["seed"])
     return found
 
 

@@ -21,7 +21,7 @@ class Mqar(Decoder):
     distance from the pairs whose gaps are drawn without replacement with chances as g^(a-1), in the order of the pairs; zeros
     elsewhere. Token 0 is the filler, 1..V/2-1 are keys, V/2..V-1 values (two pairs here):
 
-        k7 v3 k2 v9 k7  .  .  .  .  . k2  .      answers: v3 at the third k7, v9 at k2
+        k7 v3 k2 v9 k7  .  .  .  .  . k2  .      answers: v3 at the second k7, v9 at the second k2
 
     With --stacked a position holds two tokens, each embedded in half of the width: a key beside its value, then a key or the filler
     beside the filler. A layer that looks its key up finds the value there: no shift is needed, and the model has one layer.

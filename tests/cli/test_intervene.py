@@ -6,10 +6,12 @@ import json
 import re
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
-from attnprobe.cli import inputs, traces
+from attnprobe.cli import footer, inputs, traces
 from attnprobe.cli.probe import app
+from attnprobe.cli.report import unconfirmed
 from attnprobe.probes.spec import parse
 from attnprobe.probes.tasks import TASKS
 from attnprobe.probes.tasks.mqar import Mqar
@@ -133,3 +135,22 @@ def test_a_task_of_two_layers_runs_by_default_and_shows_an_example(name, store):
     shown = invoke("show", name)
     assert shown.exit_code == 0
     assert "Choices of ours" in shown.stdout
+
+
+def test_seeds_that_passed_at_an_evaluation_and_not_on_fresh_sequences_are_warned_of():
+    def seed(number, status, *values):
+        return {"seed": number, "status": status, "curve": [[50 * i, value] for i, value in enumerate(values, 1)]}
+
+    high = {"arm": "fpa@32", "metric": {"threshold": 0.99, "better": "high"}}
+    seeds = [seed(7, "solved", 0.5, 0.995), seed(8, "unsolved", 0.5, 0.99), seed(9, "unsolved", 0.5, None, 0.98)]
+    assert unconfirmed([high | {"seeds": seeds}]) == {"fpa@32": [8]}
+    low = {"arm": "fox@4", "metric": {"threshold": 0.1, "better": "low"}}
+    assert unconfirmed([low | {"seeds": [seed(1, "unsolved", 0.1), seed(2, "unsolved", 0.5)]}]) == {"fox@4": [1]}
+
+
+def test_the_footer_names_them(store):
+    report = json.loads(invoke("run", "copy", "--steps", "50", "--batch", "4", "--seeds", "2", "--arm", "fpa", *store, "--json").stdout)
+    assert report["config"]["unconfirmed"] == {}
+    report["config"]["unconfirmed"] = {"fpa@32": [1]}
+    lines = list(footer.footer(report, Console(width=200, file=io.StringIO())))
+    assert "warning: fpa@32: seed 1 passed at an evaluation, not on the fresh sequences" in lines

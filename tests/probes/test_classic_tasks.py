@@ -395,6 +395,36 @@ def test_mqar_s_defaults_follow_its_form():
             task.check(parse(arm), 32)
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_the_loss_is_the_mean_cross_entropy_over_the_answers_that_are_asked(case):
+    task = CASES[case]
+    batch = stack([task.sample(stream(seed, "x"), 5) for seed in (0, 1)], "cpu", torch.float64)
+    logits = torch.randn(*batch.target.shape, task.classes, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    for n, loss in enumerate(task.loss(logits, batch).tolist()):
+        terms = []
+        for i in range(5):
+            for j, answer in enumerate(batch.target[n, i].tolist()):
+                if answer != task.nothing:
+                    row = logits[n, i, j].numpy()
+                    terms.append(np.log(np.exp(row).sum()) - row[answer])
+        assert loss == pytest.approx(np.mean(terms), rel=1e-9)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_model_starts_as_the_recipe_says(case):
+    """Weights N(0, std), output projections over sqrt(2 layers), FPA's levels and FoX's gates at 0, one head of the model's width."""
+    task = CASES[case]
+    shape, std = task.model, 0.03 if task.name == "mqar" else 0.1
+    assert (shape.key_std, shape.init_std, shape.field_std, shape.level, shape.forget) == (std, std, std, 0, 0)
+    assert shape.output_std == pytest.approx(std / (2 * task.layers) ** 0.5)
+    assert (shape.num_heads, shape.model_dim, task.head_dim, shape.layers) == (1, 32, 32, task.layers)
+    assert (shape.mlp, shape.positions) == ((0, "learned") if task.name == "mqar" else (64, "none"))
+    assert shape.rows == task.seq_len - task.first
+    recipe = task.recipe
+    assert (recipe.lr, recipe.betas, recipe.clip, recipe.warm_up, recipe.floor) == (0.005, (0.9, 0.99), 1.0, 50, 0.1)
+    assert (recipe.batch, recipe.weight_decay) == ((32, 0.1) if task.name == "mqar" else (16, 0.0))
+
+
 @pytest.mark.parametrize("name", ["flip-flop", "copy", "count", "assignment", "mqar"])
 def test_a_spec_of_too_many_layers_is_refused(name):
     with pytest.raises(ValueError, match="names 3 layers and the model has 2"):
