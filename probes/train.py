@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -55,6 +56,11 @@ def head_of(keys, offsets):
         if float((x - x[:1]).abs().max()) > SAME_HEAD * max(1.0, float(x.abs().max())):
             return None
     return {"keys": keys[0].tolist(), "offsets": offsets[0].tolist()}
+
+
+def chosen(seeds, mask):
+    """The seeds where mask (N,) is True."""
+    return tuple(itertools.compress(seeds, mask.tolist()))
 
 
 def finite(points):
@@ -176,12 +182,12 @@ class Training:
         """Seeds where candidates (N,) is True leave, judged by the same weights on a second, fresh set."""
         import torch
 
-        score = self.score(step, ("test", "confirm"), CONFIRM)
+        candidates = torch.as_tensor(candidates)
+        score = self.score(step, ("test", "confirm"), CONFIRM, candidates)
         confirmed = self.task.solved(score)
-        for n, seed in enumerate(self.stack.seeds):
-            if candidates[n]:
-                self.finish(seed, "solved" if confirmed[n] else "unsolved", {name: v[n].item() for name, v in score.items()}, step)
-        self.stack.keep(~torch.as_tensor(candidates), self.optimiser)
+        for n, seed in enumerate(chosen(self.stack.seeds, candidates)):
+            self.finish(seed, "solved" if confirmed[n] else "unsolved", {name: v[n].item() for name, v in score.items()}, step)
+        self.stack.keep(~candidates, self.optimiser)
 
     def judge(self, step):
         """Judge the seeds in the stack on evaluation data; a non-finite metric fails a seed."""
@@ -198,19 +204,22 @@ class Training:
             else:
                 self.finish(seed, "solved" if solved[n] else "unsolved", values, step, head=heads[n])
 
-    def score(self, step, path, size):
-        """Each metric (N,), float64: the mean over the evaluation's examples, weights and sums in float64."""
+    def score(self, step, path, size, which=None):
+        """Each metric (N,), float64: the mean over the evaluation's examples, weights and sums in float64; of seeds where `which`."""
         import torch
 
-        p, total, seen = self.stack.copy(torch.float64), {}, 0
+        which = torch.ones(len(self.stack.seeds), dtype=torch.bool) if which is None else which
+        seeds = chosen(self.stack.seeds, which)
+        p = {name: value[which] for name, value in self.stack.copy(torch.float64).items()}
+        draws, total, seen = functools.partial(Draw, seeds, step=step, split="test"), {}, 0
         with torch.no_grad():
-            for batch in self.evaluation(path, size):
+            for batch in self.evaluation(path, size, seeds):
                 n = batch.tokens.shape[1]
-                output = self.model(p, batch, self.draws(step, "test"))
+                output = self.model(p, batch, draws)
                 for name, value in self.task.score(output, batch).items():
                     total[name] = total.get(name, 0) + value * n
                 seen += n
-        first = torch.tensor([self.first_norms[seed] for seed in self.stack.seeds], dtype=torch.float64)
+        first = torch.tensor([self.first_norms[seed] for seed in seeds], dtype=torch.float64)
         return {name: value / seen for name, value in total.items()} | ({"gradient": first} if self.task.gradient else {})
 
     def trace(self, step):
@@ -226,11 +235,11 @@ class Training:
             for seed, value in zip(self.stack.seeds, values.tolist(), strict=True):
                 self.traces[seed].setdefault(name, []).append([step, value])
 
-    def evaluation(self, path, size):
-        """Stacked batches of the evaluation data, chunk by chunk."""
+    def evaluation(self, path, size, seeds=None):
+        """Stacked batches of the evaluation data of `seeds`, by default all in the stack, chunk by chunk."""
         import torch
 
-        chunks = (self.task.evaluation(stream(seed, *path), size) for seed in self.stack.seeds)
+        chunks = (self.task.evaluation(stream(seed, *path), size) for seed in seeds or self.stack.seeds)
         for batches in zip(*chunks, strict=True):
             yield stack(batches, self.device, torch.float64)
 
