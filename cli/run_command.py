@@ -10,6 +10,7 @@ import typer
 
 from attnprobe.cli.shell import EXIT_CONTRADICTION, EXIT_SEEDS_FAILED
 from attnprobe.cli.task_command import TaskGroup, task_options, typer_command
+from attnprobe.probes.mixers.intervention import KINDS
 from attnprobe.probes.tasks import TASKS
 
 WINDOW = 16  # of a swapped routing
@@ -30,7 +31,7 @@ def shared_options(task):
         "intervene": option(
             list[str] | None,
             None,
-            "The arms with FPA's bias in every layer again, changed in layer 1; repeatable.",
+            f"Every arm with FPA's bias in all layers again, changed in layer 1, repeatable: {', '.join(KINDS)}.",
             ARMS,
             metavar="KIND[=VALUE]",
         ),
@@ -69,6 +70,9 @@ def command_of(name):
     own, shared = task_options(task), shared_options(task)
     first, second = (shlex.quote(arm) for arm in (task().arms[0], f"{task().arms[1]}@8"))
 
+    example = f"[bold]probe run {name} --arm fpa --intervene clamp=0.3[/bold]    and again with layer 1's bias changed"
+    interventions = f"\n\n        {example}" if task().layers > 1 else ""
+
     def body(**options):
         run(task(**{field: options.pop(field) for field in own}), **options)
 
@@ -82,7 +86,7 @@ def command_of(name):
 
         [bold]probe run {name} --arm {first} --arm {second}[/bold]    these arms, and their controls if there are any
 
-        [bold]probe run {name} --json > run.json[/bold]
+        [bold]probe run {name} --json > run.json[/bold]{interventions}
 
         {TASKS.entries[name].summary}
         """,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -63,6 +64,16 @@ def head_of(keys, offsets):
         if float((x - x[:1]).abs().max()) > SAME_HEAD * max(1.0, float(x.abs().max())):
             return None
     return {"keys": keys[0].tolist(), "offsets": offsets[0].tolist()}
+
+
+def chosen(seeds, mask):
+    """The seeds where mask (N,) is True."""
+    return tuple(itertools.compress(seeds, mask.tolist()))
+
+
+def fresh(step):
+    """Path and size of the sequences that seeds that may leave are judged on: drawn anew for each step, so never looked at before."""
+    return ("test", "confirm", step), CONFIRM
 
 
 def finite(points):
@@ -162,9 +173,9 @@ class Training:
         self.optimiser.step()
         return loss.detach(), norms
 
-    def draws(self, step, split, number=1):
-        """layer -> Draw."""
-        return functools.partial(Draw, self.stack.seeds, step=step, split=split, number=number)
+    def draws(self, step, split, number=1, seeds=None):
+        """layer -> Draw, of the seeds in the stack or of these."""
+        return functools.partial(Draw, seeds or self.stack.seeds, step=step, split=split, number=number)
 
     def drop_failed(self, recorded, first):
         """Seeds with a non-finite value in any of `recorded` (name -> (steps, N)) fail at its first step and leave."""
@@ -193,24 +204,27 @@ class Training:
             self.let_leave(candidates, step)
 
     def let_leave(self, candidates, step):
-        """Seeds where candidates (N,) is True leave, judged by the same weights on a second, fresh set."""
+        """Seeds where candidates (N,) is True leave if the same weights pass on a second, fresh set; else they train on."""
         import torch
 
+        candidates = torch.as_tensor(candidates)
+        confirmed = candidates.clone()
+        confirmed[candidates] = torch.as_tensor(self.task.solved(self.score(self.model, step, *fresh(step), candidates)))
+        if not confirmed.any():
+            return
         for one, model in self.judged.items():
-            score = self.score(model, step, ("test", "confirm"), CONFIRM)
-            confirmed = self.task.solved(score)
-            for n, seed in enumerate(self.stack.seeds):
-                if candidates[n]:
-                    status = "solved" if confirmed[n] else "unsolved"
-                    self.finish(one, seed, status, {name: v[n].item() for name, v in score.items()}, step)
-        self.stack.keep(~torch.as_tensor(candidates), self.optimiser)
+            score = self.score(model, step, *fresh(step), confirmed)
+            solved = self.task.solved(score)
+            for n, seed in enumerate(chosen(self.stack.seeds, confirmed)):
+                values = {name: v[n].item() for name, v in score.items()}
+                self.finish(one, seed, "solved" if solved[n] else "unsolved", values, step)
+        self.stack.keep(~confirmed, self.optimiser)
 
     def judge(self, step):
         """Judge the seeds in the stack on evaluation data; a non-finite metric fails a seed."""
         import torch
 
-        fresh = ("test", "confirm"), CONFIRM  # where seeds may leave, ("test",) has been looked at
-        path, size = fresh if self.task.leave else (("test",), self.task.test_size)
+        path, size = fresh(step) if self.task.leave else (("test",), self.task.test_size)  # ("test",) has been looked at
         heads = self.heads(step)
         for one, model in self.judged.items():
             score = self.score(model, step, path, size)
@@ -223,18 +237,21 @@ class Training:
                 else:
                     self.finish(one, seed, "solved" if solved[n] else "unsolved", values, step, head=heads[n])
 
-    def score(self, model, step, path, size):
-        """Each metric (N,), float64: the mean over the evaluation's examples, weights and sums in float64."""
+    def score(self, model, step, path, size, which=None):
+        """Each metric (N,), float64: the mean over the evaluation's examples, weights and sums in float64; of seeds where `which`."""
         import torch
 
-        p, total, seen = self.stack.copy(torch.float64), {}, 0
+        which = torch.ones(len(self.stack.seeds), dtype=torch.bool) if which is None else which
+        seeds = chosen(self.stack.seeds, which)
+        p = {name: value[which] for name, value in self.stack.copy(torch.float64).items()}
+        draws, total, seen = functools.partial(self.draws, step, "test", seeds=seeds), {}, 0
         with torch.no_grad():
-            for batch in self.evaluation(path, size):
+            for batch in self.evaluation(path, size, seeds):
                 n = batch.tokens.shape[1]
-                for name, value in scores(self.task, model, p, batch, functools.partial(self.draws, step, "test")).items():
+                for name, value in scores(self.task, model, p, batch, draws).items():
                     total[name] = total.get(name, 0) + value * n
                 seen += n
-        first = torch.tensor([self.first_norms[seed] for seed in self.stack.seeds], dtype=torch.float64)
+        first = torch.tensor([self.first_norms[seed] for seed in seeds], dtype=torch.float64)
         return {name: value / seen for name, value in total.items()} | ({"gradient": first} if self.task.gradient else {})
 
     def trace(self, step):
@@ -250,11 +267,11 @@ class Training:
             for seed, value in zip(self.stack.seeds, values.tolist(), strict=True):
                 self.traces[seed].setdefault(name, []).append([step, value])
 
-    def evaluation(self, path, size):
-        """Stacked batches of the evaluation data, chunk by chunk."""
+    def evaluation(self, path, size, seeds=None):
+        """Stacked batches of the evaluation data of `seeds`, by default all in the stack, chunk by chunk."""
         import torch
 
-        chunks = (self.task.evaluation(stream(seed, *path), size) for seed in self.stack.seeds)
+        chunks = (self.task.evaluation(stream(seed, *path), size) for seed in seeds or self.stack.seeds)
         for batches in zip(*chunks, strict=True):
             yield stack(batches, self.device, torch.float64)
 

@@ -28,7 +28,6 @@ class Copy(Decoder):
     Choices of ours: sizes, the copy's own tokens as input whatever the model answers, model, recipe.
     """
 
-    steps = 600
     vocab_size = SYMBOLS + 2
     classes = SYMBOLS
     seq_len = 2 * LENGTH + 1

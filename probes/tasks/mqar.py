@@ -31,6 +31,12 @@ class Mqar(Decoder):
 
     Scores: accuracy, and by whether the gap is one of the nearest quarter.
 
+    --intervene changes FPA's bias b in layer 1 alone, in every arm that has it in all layers; --ablation runs the documented set:
+    clamp=c max(b, -c); off-until=K b = 0 before step K; warmup=K b min(1, step / K) (these two are judged at the last step alone);
+    freeze its parameters keep their start; zero-own, only-own b = 0 there, or only there, where a value looks at its own key;
+    zero-offset=j b = 0 at distance j; const=c no b, but -c from a value to its own key; field-scale=a its maps start a times as large.
+    Followed in training (--trace): the bias, and the attention, from a value to its own key in layer 1.
+
     Choices of ours: the layout without a next token after a query, readout over the values alone (Zoology: all tokens), zeros
     between queries (Zoology: random tokens by default), sizes, the model (learned positions, no MLP, one head, width 32) and recipe;
     every initial weight N(0, init_std), output projections divided by sqrt(2 layers); the stacked form's two halves.

@@ -240,3 +240,31 @@ def test_a_position_of_the_stacked_form_is_its_two_tokens_embeddings_side_by_sid
         expected = torch.cat([p["embedding"][1, first], p["embedding"][1, second]]) + p["positions"][1, place]
         torch.testing.assert_close(h[1, 2, place], expected)
     assert p["embedding"].shape == (2, 16, 16)
+
+
+@pytest.mark.parametrize(
+    ("task", "spec"),
+    [
+        (replace(SMALL, layers=4), "softmax/fpa/fpa/fpa"),
+        (replace(SMALL, layers=1), "fpa"),
+        (Copy(), "rope+softmax/fpa"),
+        (Copy(), "fpa/rope"),
+    ],
+)
+def test_specs_of_a_mechanism_a_layer_train_at_any_depth(task, spec):
+    t = training(spec, task)
+    t.block(0, 2)
+    names = t.stack.parameters
+    for i, layer in enumerate(parse(spec).of_layers(task.layers), 1):
+        assert (f"layer{i}.bias.field" in names) == layer.bias.field
+    assert f"layer{task.layers + 1}.key" not in names
+    assert all(math.isfinite(value) for _, values in t.losses.items() for _, value in values)
+
+
+def test_seeds_that_may_leave_are_scored_as_in_the_whole_stack():
+    t = training("fpa", seeds=(3, 1, 2))
+    t.block(0, 20)
+    whole, part = (t.score(20, ("test", "confirm"), 300, which) for which in (None, torch.tensor([True, False, True])))
+    for name, values in whole.items():
+        torch.testing.assert_close(part[name], values[[0, 2]])
+    assert whole["accuracy"][0] != whole["accuracy"][1]
