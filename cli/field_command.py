@@ -52,8 +52,9 @@ class FieldGroup(TaskGroup):
 
             [bold]probe field {name} --arm rope+union --untrained --json[/bold]
 
-            The share of pairs s <= t whose gradient d h_l[t] / d h_0[s] is not zero, layer by layer, in float64, the mean over seeds and
-            test-time draws; beside it the share that drawn windows reach, and theory's recursion where there is one.
+            The share of pairs s <= t for which the gradient of h_l at t by h_0 at s
+            is not zero, layer by layer, in float64, the mean over seeds and test-time
+            draws; beside it the share that drawn windows reach, and theory's recursion.
             """,
         )
 
