@@ -111,7 +111,7 @@ class Training:
         self.task, self.recipe, self.device = task, recipe, torch.device(device)
         self.dtype = dtype or torch.float32
         self.model = Model(task.model, spec.trained, head_dim, device)
-        self.judged = {one: Model(task.model, one.judged, head_dim, device) for one in specs or (spec,)}
+        self.judged = {one: Model(task.model, one.judged, head_dim, device) if one.swap else self.model for one in specs or (spec,)}
         self.stack = Stack(self.model.parameters(), seeds, self.device, self.dtype)
         make = torch.optim.AdamW if recipe.weight_decay else torch.optim.Adam
         self.optimiser = make([self.stack.values], lr=recipe.lr, betas=recipe.betas, weight_decay=recipe.weight_decay, fused=True)
@@ -208,17 +208,20 @@ class Training:
         import torch
 
         candidates = torch.as_tensor(candidates)
-        confirmed = candidates.clone()
-        confirmed[candidates] = torch.as_tensor(self.task.solved(self.score(self.model, step, *fresh(step), candidates)))
-        if not confirmed.any():
+        score = self.score(self.model, step, *fresh(step), candidates)
+        confirmed = torch.as_tensor(self.task.solved(score))
+        leavers = candidates.clone()
+        leavers[candidates] = confirmed
+        if not leavers.any():
             return
         for one, model in self.judged.items():
-            score = self.score(model, step, *fresh(step), confirmed)
-            solved = self.task.solved(score)
-            for n, seed in enumerate(chosen(self.stack.seeds, confirmed)):
-                values = {name: v[n].item() for name, v in score.items()}
+            trained = model is self.model
+            own = {name: v[confirmed] for name, v in score.items()} if trained else self.score(model, step, *fresh(step), leavers)
+            solved = self.task.solved(own)
+            for n, seed in enumerate(chosen(self.stack.seeds, leavers)):
+                values = {name: v[n].item() for name, v in own.items()}
                 self.finish(one, seed, "solved" if solved[n] else "unsolved", values, step)
-        self.stack.keep(~confirmed, self.optimiser)
+        self.stack.keep(~leavers, self.optimiser)
 
     def judge(self, step):
         """Judge the seeds in the stack on evaluation data; a non-finite metric fails a seed."""

@@ -264,7 +264,7 @@ def test_specs_of_a_mechanism_a_layer_train_at_any_depth(task, spec):
 def test_seeds_that_may_leave_are_scored_as_in_the_whole_stack():
     t = training("fpa", seeds=(3, 1, 2))
     t.block(0, 20)
-    whole, part = (t.score(20, ("test", "confirm"), 300, which) for which in (None, torch.tensor([True, False, True])))
+    whole, part = (t.score(t.model, 20, ("test", "confirm", 20), 300, which) for which in (None, torch.tensor([True, False, True])))
     for name, values in whole.items():
         torch.testing.assert_close(part[name], values[[0, 2]])
     assert whole["accuracy"][0] != whole["accuracy"][1]
