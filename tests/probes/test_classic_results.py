@@ -29,11 +29,6 @@ def rows(name, store, specs):
     return {row["mixer"]: row for row in report["arms"]}
 
 
-def reached(row):
-    """How many seeds have 99 % on the fixed 256 sequences at an evaluation; a few of them miss it by a hair on the 1024 fresh ones."""
-    return sum(any(value >= 0.99 for _, value in seed["curve"]) for seed in row["seeds"])
-
-
 def at(row, name, step):
     """The median over seeds of a trace at a step."""
     return median([dict(seed["traces"][name])[step] for seed in row["seeds"] if step in dict(seed["traces"][name])])
@@ -41,15 +36,11 @@ def at(row, name, step):
 
 def test_mqar_is_learned_unless_layer_1_has_fpa_s_bias(store):
     found = rows("mqar", store, None)
-    assert reached(found["softmax"]) >= 13
-    assert reached(found["softmax/fpa"]) >= 13
-    assert found["softmax"]["solved"] >= 11
-    assert found["softmax/fpa"]["solved"] >= 11
-    assert found["fpa"]["solved"] == reached(found["fpa"]) == 0
+    assert found["softmax"]["solved"] >= 13
+    assert found["softmax/fpa"]["solved"] >= 13
+    assert found["fpa"]["solved"] == 0
     assert found["fpa"]["p"] < 0.001
-    for name in ("softmax", "softmax/fpa"):  # who reaches 99 % on 256 has 98 % on 1024
-        for seed in found[name]["seeds"]:
-            assert seed["metric"] >= 0.98 or not any(value >= 0.99 for _, value in seed["curve"])
+    assert max(seed["metric"] for seed in found["fpa"]["seeds"]) < 0.6
 
 
 def test_the_bias_from_a_value_to_its_own_key_falls_early_and_takes_the_attention_with_it(store):
@@ -67,18 +58,16 @@ def test_the_bias_from_a_value_to_its_own_key_falls_early_and_takes_the_attentio
 
 def test_a_floor_under_the_bias_or_a_late_start_cures_it_and_what_harms_stands_between_a_value_and_its_key(store):
     found = rows("mqar", store, [f"fpa:{change}/fpa" for change in ("clamp=0.3", "off-until=500", "zero-own", "only-own")])
-    assert reached(found["fpa:clamp=0.3/fpa"]) >= 12
-    assert found["fpa:clamp=0.3/fpa"]["solved"] >= 10
-    assert found["fpa:off-until=500/fpa"]["solved"] >= 13  # no leaving: judged once, at the last step
-    assert reached(found["fpa:zero-own/fpa"]) >= 13
+    assert found["fpa:clamp=0.3/fpa"]["solved"] >= 12
+    assert found["fpa:off-until=500/fpa"]["solved"] >= 13
+    assert found["fpa:zero-own/fpa"]["solved"] >= 13
     assert found["fpa:only-own/fpa"]["solved"] <= 3
 
 
-@pytest.mark.parametrize(("name", "least"), [("flip-flop", 14), ("copy", 11), ("count", 14)])
-def test_fpa_learns_the_other_tasks_of_earlier_work_copy_not_on_every_seed_in_400_steps(name, least, store):
+@pytest.mark.parametrize("name", ["flip-flop", "copy", "count"])
+def test_fpa_learns_the_other_tasks_of_earlier_work(name, store):
     row = rows(name, store, ["fpa"])["fpa"]
-    assert reached(row) >= least
-    assert row["solved"] >= least - 1
+    assert row["solved"] >= 14
     assert row["source"]["value"] == 15
 
 

@@ -11,6 +11,7 @@ from attnprobe.probes.tasks import TASKS
 pytestmark = pytest.mark.slow
 FRESH = tuple(range(100, 115))
 CHANCE = 1 / 8
+ARMS = ["rope", "rope+swa", "rope+sa", "rope+swa(w=8)"]
 
 
 @pytest.fixture(scope="module", params=["latch", "topic"])
@@ -18,7 +19,7 @@ def found(request, tmp_path_factory):
     """The task's name and its rows by arm, with the full arm's swaps at w = 16."""
     task = TASKS[request.param]()
     reference = arm(task.reference, task.head_dim)
-    compared = with_swaps(arms(task, None, task.head_dim, reference.spec, True), "swa,sa,union,moba", 16)
+    compared = with_swaps(arms(task, ARMS, task.head_dim, reference.spec, True), "swa,sa,union,moba", 16)
     store = Store(tmp_path_factory.mktemp("results"))
     results = run_probe(task, compared, FRESH, task.recipe, store, workers=min(2, default_workers()))
     report = build("test", task, task.recipe, FRESH, task.head_dim, "cpu", reference, results)
