@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from attnprobe.probes.tasks.task import Task, means_where
+from attnprobe.probes.tasks.task import Task, check_routing, means_where
 
 NOTHING = 255  # the target where no answer is asked, unless a task has more classes
 WIDTH = 32  # model_dim; the default head_dim
@@ -91,7 +91,7 @@ class Decoder(Task):
         )
 
     def check(self, spec, head_dim):
-        spec.of_layers(self.layers)
+        check_routing(self, spec, self.seq_len)
 
     def chunks(self, size):
         """The sizes of an evaluation's chunks: at most TOKENS tokens each."""

@@ -430,3 +430,9 @@ def test_a_model_starts_as_the_recipe_says(case):
 def test_a_spec_of_too_many_layers_is_refused(name):
     with pytest.raises(ValueError, match="names 3 layers and the model has 2"):
         TASKS[name]().check(parse("rope/fpa/fpa"), 32)
+
+
+def test_a_window_longer_than_the_sequence_is_refused():
+    with pytest.raises(ValueError, match="swa: w must be at most 17, the length of the sequence, not 18"):
+        TASKS["copy"]().check(parse("rope+swa(w=18)"), 32)
+    TASKS["copy"]().check(parse("rope+swa(w=17)"), 32)
