@@ -16,11 +16,14 @@ def training(
     seeds: Annotated[str, typer.Option(help="A count or a range of seeds.")] = "15",
     steps: Annotated[int, typer.Option(help="Optimiser steps a training.")] = 200,
     rounds: Annotated[int, typer.Option(help="Interleaved rounds; the median ratio is reported.")] = 3,
+    like: Annotated[str | None, typer.Option(metavar="zoology", help="Time one seed's step in the shape of another suite.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")] = False,
 ):
     """[bold]probe bench training[/bold]
 
     [bold]probe bench training --arm fpa --rounds 5 --json[/bold]
+
+    [bold]probe bench training --like zoology --steps 20[/bold]
 
     Train the ladder's arms as one stack of seeds and as a loop over the same seeds: same code, same work, one process, one
     thread, interleaved. A figure is the ratio; seconds are of this machine, beside its yardstick.
@@ -31,9 +34,14 @@ def training(
     from attnprobe.probes import bench
     from attnprobe.probes.tasks import TASKS
 
-    task = TASKS["ladder"](r=r)
     if rounds < 1:
         raise ValueError(f"--rounds must be at least 1, not {rounds}")
+    if like is not None:
+        if like != "zoology":
+            raise ValueError(f"--like must be zoology, not {like!r}")
+        zoology(arm or ["softmax", "fpa"], steps, rounds, as_json)
+        return
+    task = TASKS["ladder"](r=r)
     arms, ids = inputs.arms(task, arm, task.head_dim, None, False), inputs.seeds(seeds)
     recipe = dataclasses.replace(task.recipe, steps=steps)
 
@@ -45,6 +53,29 @@ def training(
         print(json.dumps(found))
         return
     report(found, len(ids), recipe.steps, rounds)
+
+
+def zoology(arms, steps, rounds, as_json):
+    """Time a step in the shape of Zoology's basic configuration and print it beside Zoology's own."""
+    from attnprobe.cli.shell import console
+    from attnprobe.probes import bench
+    from attnprobe.probes.spec import parse
+    from attnprobe.probes.zoology import SECONDS, YARDSTICK
+
+    if not 1 <= steps <= 10**4:
+        raise ValueError(f"--steps must be from 1 to 10000, not {steps}")
+    found = bench.like_zoology([parse(text) for text in arms], steps, rounds)
+    if as_json:
+        print(json.dumps({"zoology": {"seconds": list(SECONDS), "yardstick": YARDSTICK}, "steps": found}))
+        return
+    out = console()
+    for row in found:
+        out.print(
+            f"{row['mixer']}: {row['seconds']:.3f} process seconds a step at {row['yardstick']:.0f} GFLOP a second, "
+            f"{row['scaled']:.3f} at Zoology's {YARDSTICK:.0f}: {row['ratio']:.2f} of its own ({SECONDS[0]} to {SECONDS[1]})",
+            highlight=False,
+        )
+    out.print(f"one seed, {steps} steps a round, median of {rounds} rounds, one thread", style="dim", highlight=False)
 
 
 def report(found, seeds, steps, rounds):

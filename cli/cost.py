@@ -4,13 +4,13 @@
 def estimate(runs, seeds, store, workers):
     """Yield a line a run and one for all. runs: (title, task, arms, recipe)."""
     from attnprobe.cli.dry_run import TIMED, step_seconds
-    from attnprobe.probes.run import stored
+    from attnprobe.probes.run import Job, lacking, stored, trained_alike
 
     total = 0.0
     for title, task, arms, recipe in runs:
         held = stored(task, arms, seeds, recipe, "cpu", store)
-        missing = {arm: tuple(seed for seed in seeds if seed not in held[arm]) for arm in arms}
-        seconds = sum(recipe.steps * step_seconds(task, arm, lacks, recipe, "cpu", 1) for arm, lacks in missing.items() if lacks)
+        jobs = (Job(task, group, recipe, "cpu", 1, str(store.root)) for group in trained_alike(lacking(arms, seeds, held)))
+        seconds = sum(recipe.steps * step_seconds(task, job.arm, job.seeds, recipe, "cpu", 1) for job in jobs)
         there = sum(map(len, held.values()))
         total += seconds
         left = f", about {seconds:.0f} s of training" if seconds else ""

@@ -29,23 +29,22 @@ def step_seconds(task, arm, seeds, recipe, device, threads):
 def show(task, arms, seeds, recipe, store, device, threads, fresh, workers):
     """Print the plan."""
     from attnprobe.cli.shell import console
-    from attnprobe.probes.run import stored
+    from attnprobe.probes.run import Job, lacking, stored, trained_alike
 
     held = {arm: {} for arm in arms} if fresh else stored(task, arms, seeds, recipe, device, store)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading, justify in {"arm": "left", "d": "right", "stored": "right", "to train": "right", "estimate": "right"}.items():
         table.add_column(heading, justify=justify)
-    costs = []
+    missing, estimates, costs = lacking(arms, seeds, held), {}, []
+    for job in (Job(task, group, recipe, device, threads, str(store.root)) for group in trained_alike(missing)):
+        costs.append(recipe.steps * step_seconds(task, job.arm, job.seeds, recipe, device, threads))
+        estimates |= dict.fromkeys(job.missing, "with the former") | {job.arm: f"{costs[-1]:.1f} s"}
     for arm in arms:
-        missing = tuple(seed for seed in seeds if seed not in held[arm])
-        costs.append(recipe.steps * step_seconds(task, arm, missing, recipe, device, threads) if missing else 0.0)
-        estimate = f"{costs[-1]:.1f} s" if missing else "-"
-        table.add_row(
-            f"{arm.name}{' (control)' * arm.control}", str(arm.head_dim), f"{len(held[arm])} of {len(seeds)}", str(len(missing)), estimate
-        )
+        cells = str(arm.head_dim), f"{len(held[arm])} of {len(seeds)}", str(len(missing.get(arm, ()))), estimates.get(arm, "-")
+        table.add_row(f"{arm.name}{' (control)' * arm.control}", *cells)
     out = console()
     out.print(table)
-    side_by_side = max(1, min(workers, sum(cost > 0 for cost in costs)))
+    side_by_side = max(1, min(workers, len(costs)))
     wall = max([sum(costs) / side_by_side, *costs])
     out.print(
         f"{sum(costs):.0f} s of training, about {wall:.0f} s with {side_by_side} worker{'s' * (side_by_side > 1)}, "

@@ -3,19 +3,24 @@
 from attnprobe.cli.lr_grid import line as grid_line
 from attnprobe.cli.report import FRESH, TUNED
 from attnprobe.cli.tables import columns_for
+from attnprobe.probes.train import BLOCK, CANDIDATE, CONFIRM
 
 
 def footer(report, console):
     """The lines under the table: what is counted, how it is compared, on which seeds; warnings last."""
     config = report["config"]
-    step, evaluated = config["recipe"]["steps"], config["evaluated"]
-    yield f"solved: {config['rule']} at step {step}, {evaluated} evaluation; 95 %: Clopper-Pearson"
+    yield f"solved: {config['rule']} {when_judged(report)}; 95 %: Clopper-Pearson"
     if any(row["realised"] is not None for row in report["arms"]):
         yield "sets: realised by the best seed / realisable with its keys and offsets, by theory / ceiling of any such head"
         yield "solved is about the mean over sets: a solved arm may stay below 'all sets'"
     if report["arms"][0]["scores"]:
         names = [report["arms"][0]["metric"]["name"], *report["arms"][0]["scores"]]
         yield f"{', '.join(names)}: the median over seeds; worst: the worst seed's {names[0]}"
+    averaged = f"{report['arms'][0]['metric']['name']}{config['draws']}"
+    if any(row["scores"].get(averaged) is not None for row in report["arms"]):
+        yield f"random routings: scores are of one test-time draw; {averaged}: of the mean of class probabilities over {config['draws']}"
+    if any(row["trained"] != row["mixer"] for row in report["arms"]):
+        yield "a>b: trained as a with full routing, then judged under routing b, without training"
     if report["family"]:
         pairs = f"{report['reference']} solves more, paired by seed"
         count = len(report["family"])
@@ -35,11 +40,25 @@ def footer(report, console):
         yield f"not shown at this width: {', '.join(gone)} (--csv has every column)"
     for arm, seeds in config["near_threshold"].items():
         yield f"warning: {arm}: seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))} within 5 % of the threshold"
+    for arm, seeds in config["unconfirmed"].items():
+        ids = ", ".join(map(str, seeds))
+        yield f"warning: {arm}: seed{'s' if len(seeds) > 1 else ''} {ids} passed at an evaluation, not on the fresh sequences"
     for row in report["arms"]:
         for seed in row["seeds"]:
             if seed["failure"]:
                 quantity, step = seed["failure"]["quantity"], seed["failure"]["step"]
                 yield f"warning: {row['arm']}: seed {seed['seed']} failed, {quantity} not finite at step {step}"
+
+
+def when_judged(report):
+    """At which step, and on what, a seed of a run is judged."""
+    config = report["config"]
+    step = config["recipe"]["steps"]
+    if not config["leave"]:
+        return f"at step {step}, {config['evaluated']} evaluation"
+    late = sorted({kind for row in report["arms"] for kind in ("off-until", "warmup") if f":{kind}=" in row["mixer"]})
+    only = f" ({' and '.join(late)}: at step {step} alone)" if late else ""
+    return f"at one of the evaluations every {BLOCK} steps up to {step} on {CANDIDATE} sequences{only}, then on {CONFIRM} fresh ones"
 
 
 def seed_line(seeds):

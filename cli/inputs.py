@@ -1,9 +1,10 @@
 """Reads what a user types for arms and seeds."""
 
 import re
+from dataclasses import replace
 
 from attnprobe.probes.run import Arm
-from attnprobe.probes.spec import number, parse
+from attnprobe.probes.spec import REGISTRIES, Spec, number, parse, parse_intervention, show
 
 SEEDS = re.compile(r"\d{1,18}(:\d{1,18})?", re.ASCII)
 MOST_SEEDS = 1000
@@ -43,7 +44,47 @@ def arms(task, texts, dim, reference, control):
     asked = [arm(text, dim) for text in texts or task.arms]
     if control and task.control_dim is not None:
         asked += [Arm(a.name, a.spec, task.control_dim, control=True) for a in asked if a.spec != reference]
+    return once(asked)
+
+
+def once(arms):
+    """The arms, each mechanism and head dimension where it stands first."""
     first = {}
-    for a in asked:
+    for a in arms:
         first.setdefault((a.spec, a.head_dim), a)
     return list(first.values())
+
+
+def intervened(task, arms, texts):
+    """For each intervention `KIND=VALUE`, every one of `arms` that has FPA's bias in all layers, again with it on layer 1."""
+    if texts and task.layers == 1:
+        raise ValueError(f"--intervene: interventions ask what layer 1 does to the layers above it, and {task.name} has one layer here")
+    made = []
+    for text in texts:
+        change = parse_intervention(text, f"--intervene {text}")
+        for a in arms:
+            first, *above = a.spec.of_layers(task.layers)
+            if all(mixer.bias.field and not mixer.intervention for mixer in (first, *above)) and not a.control:
+                spec = Spec((replace(first, intervention=change), *above))
+                made.append(Arm(str(spec), spec, a.head_dim))
+        if not made:
+            raise ValueError(f"--intervene {text}: none of the arms has FPA's bias in every layer; give one, such as --arm fpa")
+    return [a for a in dict.fromkeys(made) if (a.spec, a.head_dim) not in {(b.spec, b.head_dim) for b in arms}]
+
+
+def with_swaps(arms, names, window):
+    """The Arms, each one of full routing followed by itself judged under the routings named (`swa,sa`) for a window. Raises ValueError."""
+    routings = [REGISTRIES["routing"][name.strip()].of_window(window) for name in names.split(",")]
+    if not any(swappable(a) for a in arms):
+        raise ValueError(f"--swap is of arms trained with full routing, and none of {', '.join(str(a) for a in arms)} is")
+    made = []
+    for a in arms:
+        made.append(a)
+        if swappable(a):
+            made += [replace(a, name=f"{a.name}>{show(routing)}", spec=replace(a.spec, swap=routing)) for routing in routings]
+    return once(made)
+
+
+def swappable(arm):
+    """Whether every layer of an arm is trained and judged with full routing."""
+    return not any(layer.routing.hides for layer in arm.spec.judged.layers)

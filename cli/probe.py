@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from attnprobe.cli.bench_command import bias, training
+from attnprobe.cli.field_command import FieldGroup
 from attnprobe.cli.matrix_command import matrix
 from attnprobe.cli.reproduce_command import reproduce
 from attnprobe.cli.run_command import RunGroup
@@ -16,8 +17,10 @@ app = typer.Typer(**GROUP, cls=Group, add_completion=False, pretty_exceptions_en
 bench = typer.Typer(**GROUP, cls=Group)
 tasks = typer.Typer(**GROUP, cls=RunGroup)
 shows = typer.Typer(**GROUP, cls=ShowGroup)
+fields = typer.Typer(**GROUP, cls=FieldGroup)
 app.add_typer(tasks, name="run", short_help="Train a task's arms and compare them, beside the theory.")
 app.add_typer(shows, name="show", short_help="Show one decoded example of a task.")
+app.add_typer(fields, name="field", short_help="Measure what a model's layers can see, beside the theory.")
 app.add_typer(bench, name="bench", short_help="Measure this suite itself.")
 
 
@@ -37,6 +40,8 @@ def main(version: Annotated[bool, typer.Option("--version", callback=show_versio
     [bold]probe list[/bold]                           tasks, mechanisms, named arms
 
     [bold]probe show ladder --r 6[/bold]              one example of a task, decoded
+
+    [bold]probe field latch[/bold]                    what each layer has seen, by gradient
 
     [bold]probe reproduce fpa --quick[/bold]          a paper's figures beside ours, with a verdict each
 
@@ -64,6 +69,14 @@ def show():
     """[bold]probe show ladder --r 6[/bold]
 
     Draw one example of a task: what is read, what is asked, what is right; and which choices are ours.
+    """
+
+
+@fields.callback()
+def field():
+    """[bold]probe field latch --arm rope+sa --arm rope+swa --seeds 3[/bold]
+
+    Measure, layer by layer and by gradient, which earlier positions a position has seen, and print it beside what theory says.
     """
 
 

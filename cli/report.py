@@ -37,9 +37,12 @@ def build(command, task, recipe, seeds, head_dim, device, reference, results):
             "head_dim": head_dim,
             "seeds": list(seeds),
             "device": device,
+            "draws": task.draws,
             "evaluated": "exhaustive" if task.exhaustive else "sampled",
             "rule": task.rule,
+            "leave": task.leave,
             "near_threshold": near_threshold(rows),
+            "unconfirmed": unconfirmed(rows) if task.leave else {},
         },
         "versions": versions(results),
         "reference": paired["arm"] if paired else str(reference),
@@ -76,6 +79,7 @@ def arm_row(task, result):
     return {
         "arm": str(arm),
         "mixer": str(arm.spec),
+        "trained": str(arm.spec.trained),
         "head_dim": arm.head_dim,
         "control": arm.control,
         "n": len(outcome),
@@ -89,7 +93,7 @@ def arm_row(task, result):
             "median": median(values) if values else None,
             "worst": (max if task.better == "low" else min)(values) if values else None,
         },
-        "scores": {name: median([r["score"][name] for r in done.values()]) if done else None for name in task.shown},
+        "scores": {name: median_of(name, done.values()) for name in task.shown},
         **realisation(task, done, said),
         "p": None,
         "p_holm": None,
@@ -101,6 +105,12 @@ def arm_row(task, result):
         "steps": max(r["steps"] for r in outcome.values()),
         "seeds": [seed_row(task, record) for record in records.values()],
     }
+
+
+def median_of(name, results):
+    """The median over seeds of a score; None where no seed has it."""
+    values = [r["score"][name] for r in results if name in r["score"]]
+    return median(values) if values else None
 
 
 def realisation(task, done, said):
@@ -140,6 +150,8 @@ def seed_row(task, record):
         "key": record["key"],
         "data_hash": result["data_hash"],
         "failure": result["failure"],
+        "curve": result["curve"],
+        "traces": result["traces"],
     }
 
 
@@ -159,6 +171,18 @@ def near_threshold(rows):
         close = [s["seed"] for s in row["seeds"] if s["metric"] is not None and abs(s["metric"] - limit) <= NEAR * size]
         if close:
             found[row["arm"]] = close
+    return found
+
+
+def unconfirmed(rows):
+    """Seeds that reached the threshold at an evaluation and missed it on the fresh one, as arm -> seeds."""
+    found = {}
+    for row in rows:
+        limit, low = row["metric"]["threshold"], row["metric"]["better"] == "low"
+        for seed in row["seeds"]:
+            values = [value for _, value in seed["curve"] if value is not None]
+            if seed["status"] == "unsolved" and any(value <= limit if low else value >= limit for value in values):
+                found.setdefault(row["arm"], []).append(seed["seed"])
     return found
 
 

@@ -11,8 +11,10 @@ import typer
 from attnprobe.cli.lr_grid import SELECTION
 from attnprobe.cli.shell import EXIT_CONTRADICTION, EXIT_SEEDS_FAILED
 from attnprobe.cli.task_command import TaskGroup, task_options, typer_command
+from attnprobe.probes.mixers.intervention import KINDS
 from attnprobe.probes.tasks import TASKS
 
+WINDOW = 16  # of a swapped routing
 ARMS, TRAINING, OUTPUT = "What is compared", "How it is trained and where it is kept", "What is printed"
 
 
@@ -27,7 +29,23 @@ def shared_options(task):
         "arm": option(list[str] | None, None, f"An arm, repeatable; default: {', '.join(task().arms)}.", ARMS, metavar="SPEC[@D]"),
         "head_dim": option(int, task.head_dim, "Head dimension of arms without @D.", ARMS),
         "reference": option(str, task.reference, "The arm that the others are compared with.", ARMS, metavar="SPEC[@D]"),
+        "intervene": option(
+            list[str] | None,
+            None,
+            f"Every arm with FPA's bias in all layers again, changed in layer 1, repeatable: {', '.join(KINDS)}.",
+            ARMS,
+            metavar="KIND[=VALUE]",
+        ),
+        **(
+            {"ablation": option(bool, False, f"--intervene with each of: {', '.join(task.ablation)}.", ARMS, "--ablation")}
+            if task.ablation
+            else {}
+        ),
         "control": option(bool, True, "Run the others again at a head dimension that suffices.", ARMS, "--control/--no-control"),
+        "swap": option(
+            str | None, None, "Judge arms of full routing under these routings too, trained once: swa,sa,union,moba.", ARMS, metavar="NAMES"
+        ),
+        "window": option(int | None, None, "Keys that a swapped routing's rows see.", ARMS, show_default=str(WINDOW)),
         "seeds": option(str, "15", "A count (15 is 0:15) or a range (100:115).", TRAINING),
         "steps": option(int, recipe.steps, "Optimiser steps.", TRAINING),
         "lr": option(float, recipe.lr, "Peak learning rate.", TRAINING),
@@ -47,6 +65,7 @@ def shared_options(task):
         "fresh": option(bool, False, "Compute every seed again, whatever is stored.", TRAINING, "--fresh"),
         "dry_run": option(bool, False, "Print the arms, what is stored and a measured cost estimate; train nothing.", OUTPUT, "--dry-run"),
         "discordant": option(bool, False, "List the seeds that decide each p.", OUTPUT, "--discordant"),
+        **({"trace": option(bool, False, "Also print what is followed in training.", OUTPUT, "--trace")} if task().traced else {}),
         "as_json": option(bool, False, "Print the run as JSON, and nothing else, on stdout.", OUTPUT, "--json"),
         "as_csv": option(bool, False, "Print every column as CSV, and nothing else, on stdout.", OUTPUT, "--csv"),
         "as_markdown": option(bool, False, "Print the table as markdown, and nothing else, on stdout.", OUTPUT, "--markdown"),
@@ -59,6 +78,9 @@ def command_of(name):
     task = TASKS[name]
     own, shared = task_options(task), shared_options(task)
     first, second = (shlex.quote(arm) for arm in (task().arms[0], f"{task().arms[1]}@8"))
+
+    example = f"[bold]probe run {name} --arm fpa --intervene clamp=0.3[/bold]    and again with layer 1's bias changed"
+    interventions = f"\n\n        {example}" if task().layers > 1 else ""
 
     def body(**options):
         run(task(**{field: options.pop(field) for field in own}), **options)
@@ -73,7 +95,7 @@ def command_of(name):
 
         [bold]probe run {name} --arm {first} --arm {second}[/bold]    these arms, and their controls if there are any
 
-        [bold]probe run {name} --json > run.json[/bold]
+        [bold]probe run {name} --json > run.json[/bold]{interventions}
 
         {TASKS.entries[name].summary}
         """,
@@ -88,17 +110,21 @@ class RunGroup(TaskGroup):
 
 
 def run(
-    task, *, arm, head_dim, reference, control, seeds, steps, lr, lr_grid, select_seeds, batch, device, threads, workers, store, fresh,
-    dry_run, **output,
+    task, *, arm, head_dim, reference, intervene, control, swap, window, seeds, steps, lr, lr_grid, select_seeds, batch, device, threads,
+    workers, store, fresh, dry_run, ablation=False, trace=False, **output,
 ):  # fmt: skip
     """Check everything that was asked, train what is missing, print the report, exit as CONTRACT says."""
     from attnprobe.cli import inputs
     from attnprobe.cli import lr_grid as grids
-    from attnprobe.probes.run import default_workers, run_probe
+    from attnprobe.probes.run import check, default_workers, run_probe
     from attnprobe.probes.store import Store
 
     if dry_run + sum(output[name] for name in ("as_json", "as_csv", "as_markdown")) > 1:
         raise ValueError("--json, --csv, --markdown and --dry-run each print their own form: give one of them")
+    if trace and (dry_run or output["as_csv"] or output["as_markdown"]):
+        raise ValueError("--trace prints tables of its own, and --json holds the same: leave out --csv, --markdown and --dry-run")
+    if trace and not task.traced:
+        raise ValueError(f"--trace: nothing is followed in training in this form of {task.name}")
     ids = inputs.seeds(seeds)
     inputs.head_dim(head_dim, "--head-dim")
     recipe = dataclasses.replace(task.recipe, steps=steps, lr=lr, batch=batch)
@@ -110,10 +136,15 @@ def run(
             raise ValueError(f"--{name} must be at least 1, not {value}")
     check_device(device)
     base = inputs.arm(reference, head_dim)
-    task.check(base.spec, base.head_dim)
+    check(task, base)
     arms = inputs.arms(task, arm, head_dim, base.spec, control)
+    arms += inputs.intervened(task, arms, dict.fromkeys([*(intervene or []), *(task.ablation if ablation else [])]))
+    if swap is not None:
+        arms = inputs.with_swaps(arms, swap, WINDOW if window is None else window)
+    elif window is not None:
+        raise ValueError("--window is of the routings that --swap names, and there is no --swap")
     for one in arms:
-        task.check(one.spec, one.head_dim)
+        check(task, one)
     kept = Store(store, warn=lambda line: print(f"warning: {line}", file=sys.stderr))
     if dry_run:
         from attnprobe.cli.dry_run import show
@@ -134,7 +165,7 @@ def run(
     from attnprobe.cli.report import build, with_grid
 
     report = build(shlex.join(["probe", *sys.argv[1:]]), task, recipe, ids, head_dim, device, base, results)
-    finish(with_grid(report, searched), **output)
+    finish(with_grid(report, searched), trace=trace, **output)
 
 
 def check_device(device):
@@ -148,9 +179,9 @@ def check_device(device):
             raise ValueError("--device cuda: torch sees no CUDA device here; use --device cpu")
 
 
-def finish(report, *, discordant, as_json, as_csv, as_markdown, quiet):
+def finish(report, *, discordant, as_json, as_csv, as_markdown, quiet, trace=False):
     """Print the report in the form asked for; exit 1 on a contradiction, 3 if seeds failed."""
-    from attnprobe.cli import export, footer, tables
+    from attnprobe.cli import export, footer, tables, traces
     from attnprobe.cli.report import contradictions
     from attnprobe.cli.shell import console
 
@@ -165,6 +196,8 @@ def finish(report, *, discordant, as_json, as_csv, as_markdown, quiet):
         out = console()
         out.print(tables.title(report))
         out.print(tables.result_table(report, out))
+        for table in traces.trace_tables(report) if trace else ():
+            out.print(table)
         for line in [*footer.footer(report, out), *(footer.discordant_lines(report) if discordant else [])]:
             out.print(line, style="bold" if line.startswith("warning") else "dim", highlight=False)
     for line in against:

@@ -40,16 +40,22 @@ def typer_command(name, body, options, help_text):
 
 
 class TaskGroup(Group):
-    """A group of one command a task; a task's file is imported when its command is used. Subclasses say what the command is."""
+    """A group of one command a task; a task's file is imported when its command is used. Subclasses say what the command is.
+
+    family: the tasks it is for, by the start of their family; all by default.
+    """
+
+    family = ""
 
     def list_commands(self, ctx):
-        """The registered tasks."""
-        return list(TASKS)
+        """The registered tasks of the family."""
+        return [name for name, entry in TASKS.entries.items() if entry.facts.get("family", "").startswith(self.family)]
 
     def get_command(self, ctx, cmd_name):
         """The command of a task; an unknown name ends with one line and exit 2."""
-        if cmd_name not in TASKS:
-            ctx.fail(f"unknown task {cmd_name!r}{nearest(cmd_name, TASKS)}")
+        names = self.list_commands(ctx)
+        if cmd_name not in names:
+            ctx.fail(f"unknown task {cmd_name!r}{nearest(cmd_name, names)}")
         return self.command_of(cmd_name)
 
     def command_of(self, name):

@@ -10,7 +10,8 @@ from typing import Any
 class Batch:
     """Examples of one seed (numpy, no N axis) or of a stack of seeds (torch, leading N axis).
 
-    tokens (B, T) integers; target (B, ...) what the loss compares with; scored (T',) positions whose rows are scored;
+    tokens (B, T) integers; target (B, ...) what the loss compares with; scored: positions whose rows are scored,
+    (T',) or, where they differ by example, (B, T');
     keys (T,) boolean, which positions may be attended to; side: what an oracle query (bits (B, P)) or an embedding needs, each (B, ...).
     key_tokens, of a stack only: tokens with every position that is no key blanked to 0, (N, 1, T) where that is the same in
     all examples (a ladder's rungs), so that keys are computed once and broadcast, else (N, B, T).
@@ -34,8 +35,9 @@ class Batch:
             return x[:, first:last]
 
         side = {name: part(x) for name, x in self.side.items()}
+        scored = self.scored if self.scored.dim() == 1 else part(self.scored)
         key_tokens = self.key_tokens if self.key_tokens.shape[1] == 1 else part(self.key_tokens)
-        return replace(self, tokens=part(self.tokens), target=part(self.target), side=side, key_tokens=key_tokens)
+        return replace(self, tokens=part(self.tokens), target=part(self.target), scored=scored, side=side, key_tokens=key_tokens)
 
 
 def stack(batches, device, dtype):
@@ -55,7 +57,7 @@ def stack(batches, device, dtype):
     return Batch(
         tensor(tokens),
         tensor([b.target for b in batches]),
-        torch.as_tensor(first.scored, device=device),
+        torch.as_tensor(first.scored, device=device) if first.scored.ndim == 1 else tensor([b.scored for b in batches]).long(),
         torch.as_tensor(first.keys, device=device),
         {name: tensor([b.side[name] for b in batches]) for name in first.side},
         tensor(key_tokens),

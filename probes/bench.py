@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from attnprobe.probes.memory import keep_freed_memory
 from attnprobe.probes.stats import median
-from attnprobe.probes.train import train_seeds
+from attnprobe.probes.train import BLOCK, Training, train_seeds
 
 
 def training(task, arms, seeds, recipe, rounds, progress=lambda arm: None):
@@ -41,6 +41,39 @@ def training(task, arms, seeds, recipe, rounds, progress=lambda arm: None):
         }
         for arm, (stacked, loop) in times.items()
     ]
+
+
+def like_zoology(specs, steps, rounds, progress=lambda spec: None):
+    """For each Spec: {mixer, seconds, yardstick, scaled, ratio}: one optimiser step of one seed of Zoology's basic configuration.
+
+    seconds: process seconds a step, data included, the median over rounds; yardstick: see there, measured between the rounds;
+    scaled: seconds at Zoology's yardstick; ratio: scaled over the middle of Zoology's own. One torch thread.
+    """
+    import torch
+
+    from attnprobe.probes.zoology import SECONDS, YARDSTICK, ZoologyBasic
+
+    keep_freed_memory()
+    torch.set_num_threads(1)
+    task = ZoologyBasic()
+    recipe = replace(task.recipe, steps=steps * (rounds + 1))
+    runs = {spec: Training(task, spec, task.head_dim, (0,), recipe, "cpu", None) for spec in specs}
+    times, speeds = {spec: [] for spec in specs}, [yardstick()]
+    for round_ in range(rounds + 1):
+        for spec, run in runs.items():
+            start = time.process_time()
+            for first in range(round_ * steps, (round_ + 1) * steps, BLOCK):
+                run.block(first, min(first + BLOCK, (round_ + 1) * steps))
+            times[spec].append((time.process_time() - start) / steps)
+            progress(spec)
+        speeds.append(yardstick())
+    speed = median(speeds)
+    found = []
+    for spec, spent in times.items():
+        seconds = median(spent[1:])  # the first round warms up
+        scaled = seconds * speed / YARDSTICK
+        found.append({"mixer": str(spec), "seconds": seconds, "yardstick": speed, "scaled": scaled, "ratio": scaled / median(SECONDS)})
+    return found
 
 
 def bias(lengths, rows, rounds):

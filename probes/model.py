@@ -41,6 +41,7 @@ class Model:
             pair=shape.pair,
         )
         self.layers = [Attention(mixer, dims, shape, self.device.type) for mixer in spec.of_layers(shape.layers)]
+        self.random = any(layer.routing.random for layer in self.layers)
         self.features = {}
 
     def parameters(self):
@@ -48,7 +49,7 @@ class Model:
         shape, M = self.shape, self.shape.width
         inits = {}
         if shape.embedding == "learned":
-            inits["embedding"] = Init((shape.vocab_size, M), std=shape.init_std)
+            inits["embedding"] = Init((shape.vocab_size, M // (1 + shape.paired)), std=shape.init_std)
         if shape.embedding == "frozen":
             inits["embedding"] = Init((shape.vocab_size, M), std=1.0, frozen=True, unit=True)
         if shape.positions == "learned":
@@ -78,13 +79,25 @@ class Model:
             means = self.layers[0](scoped(p, "layer1"), x, batch, draw(1), rows)
             return reader(scoped(p, "reader"), means, x.last(rows))
         h = self.residual(p, batch)
-        for i, layer in enumerate(self.layers, 1):
-            own = scoped(p, f"layer{i}")
-            rows = self.shape.rows if i == len(self.layers) else self.shape.seq_len
-            h = h[:, :, -rows:] + layer(own, Dense(norm(h)), batch, draw(i), rows)
-            if self.shape.mlp:
-                h = h + mlp(scoped(own, "mlp"), norm(h))
+        for i in range(1, len(self.layers)):
+            h = self.block(i, p, h, batch, draw, self.shape.seq_len)
+        h = self.block(len(self.layers), p, h, batch, draw, self.shape.rows, scored=batch.scored)
         return Dense(norm(h)).linear(p["readout"])
+
+    def block(self, i, p, h, batch, draw, rows, scored=None):
+        """Layer i and its MLP on the residual stream h (N, B, T, M): (N, B, rows, M), the last positions, or of these the scored ones."""
+        own = scoped(p, f"layer{i}")
+        h = h[:, :, -rows:] + self.layers[i - 1](own, Dense(norm(h)), batch, draw(i), rows)
+        if scored is not None:
+            h = at_positions(h, scored - (self.shape.seq_len - rows))
+        return h + mlp(scoped(own, "mlp"), norm(h)) if self.shape.mlp else h
+
+    def look(self, p, batch, draw, layer):
+        """The bias and the weights of a layer, counted from 1, of a model with a residual stream; see Attention.look."""
+        h = self.residual(p, batch)
+        for i in range(1, layer):
+            h = self.block(i, p, h, batch, draw, self.shape.seq_len)
+        return self.layers[layer - 1].look(scoped(p, f"layer{layer}"), Dense(norm(h)), batch, draw(layer))
 
     def head(self, p, batch, draw):
         """Keys (N, B, H, S, D) and offsets (N, B, H, S) of a one-layer model's last row."""
@@ -109,10 +122,16 @@ class Model:
         """The residual stream before the first layer: (N, B, T, M)."""
         import torch
 
-        x = self.embed(p, batch)
-        eye = torch.eye(self.shape.width, dtype=p["layer1.key"].dtype, device=self.device).expand(batch.tokens.shape[0], -1, -1)
-        h = x.linear(eye)
+        h = self.embed(p, batch).dense()
+        if self.shape.paired:
+            beside = batch.side["beside"]
+            h = torch.cat([h, Lookup(p["embedding"], beside, beside).dense()], -1)
         return h + p["positions"][:, None] if self.shape.positions == "learned" else h
+
+
+def at_positions(h, at):
+    """h (N, B, T, M) at the positions at (K,), or (N, B, K) where they differ by example: (N, B, K, M)."""
+    return h.index_select(2, at) if at.dim() == 1 else h.gather(2, at[..., None].expand(-1, -1, -1, h.shape[3]))
 
 
 def norm(h):

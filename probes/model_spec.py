@@ -21,7 +21,9 @@ class ModelSpec:
     content: the columns of `features` that query, key and value maps see, None for all; a bias sees all;
     value_dim: a head's, 0 for head_dim; readout: "linear" (of the normed residual stream) | "mlp" (one layer, whose weighted
     means of values go through `hidden` ReLU units to the classes: no residual stream, no norm, no output projection);
-    query_read: the MLP also reads a linear map of the query token.
+    query_read: the MLP also reads a linear map of the query token;
+    paired: a position is two tokens, tokens and side["beside"], each embedded in half of model_dim;
+    own: positions of values whose own key stands just before them, which interventions of that name are about.
     """
 
     vocab_size: int
@@ -56,6 +58,8 @@ class ModelSpec:
     readout: str = "linear"
     hidden: int = 0
     query_read: bool = False
+    paired: bool = False
+    own: tuple[int, ...] = ()
 
     def __post_init__(self):
         choices = {

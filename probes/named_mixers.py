@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from attnprobe.probes.run import Arm, check
 from attnprobe.probes.spec import parse
 
 
@@ -51,7 +52,7 @@ def form(mixer, task):
     for text in mixer.forms:
         try:
             spec = with_positions(parse(text), task)
-            task.check(spec, task.head_dim)
+            check(task, Arm(text, spec, task.head_dim))
             found.append(spec)
         except ValueError as error:
             refused.append(error)

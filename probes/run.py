@@ -8,6 +8,7 @@ import platform
 import time
 from dataclasses import dataclass
 
+from attnprobe.probes.mixers import intervention
 from attnprobe.probes.spec import Spec
 from attnprobe.probes.store import Store, identity
 from attnprobe.probes.workers import in_processes, in_this_process
@@ -33,15 +34,27 @@ class Arm:
 
 @dataclass(frozen=True)
 class Job:
-    """What to train: one arm's seeds, and where its results go."""
+    """What to train once, and where its results go: the seeds that any of `missing`, arms that are trained alike, lacks.
+
+    missing: Arm -> the seeds to store for it.
+    """
 
     task: object
-    arm: Arm
-    seeds: tuple[int, ...]
+    missing: dict
     recipe: object
     device: str
     threads: int
     store: str
+
+    @property
+    def arm(self):
+        """The arm that progress is told of."""
+        return next(iter(self.missing))
+
+    @property
+    def seeds(self):
+        """Every seed that some arm lacks, in order."""
+        return tuple(sorted(set().union(*self.missing.values())))
 
 
 @dataclass(frozen=True)
@@ -57,6 +70,12 @@ def default_workers():
     """How many arms to train side by side: one a core that this process may use, at most MOST_WORKERS."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(MOST_WORKERS, cores)
+
+
+def check(task, arm):
+    """Raise ValueError, with the reason, where an arm or its interventions make no sense on a task."""
+    intervention.check(task, arm.spec)
+    task.check(arm.spec, arm.head_dim)
 
 
 def stored(task, arms, seeds, recipe, device, store):
@@ -78,20 +97,32 @@ def run_probe(task, arms, seeds, recipe, store, device="cpu", threads=1, workers
     """
     watch = watch or Silent()
     for arm in arms:
-        task.check(arm.spec, arm.head_dim)
+        check(task, arm)
     held = {arm: {} for arm in arms} if fresh else stored(task, arms, seeds, recipe, device, store)
-    jobs = []
+    missing = lacking(arms, seeds, held)
     for arm in arms:
-        missing = tuple(seed for seed in seeds if seed not in held[arm])
-        watch.started(arm, len(held[arm]), len(missing))
-        if missing:
-            jobs.append(Job(task, arm, missing, recipe, device, threads, str(store.root)))
+        watch.started(arm, len(held[arm]), len(missing.get(arm, ())))
+    jobs = [Job(task, group, recipe, device, threads, str(store.root)) for group in trained_alike(missing)]
     reused = {arm: len(held[arm]) for arm in arms}
     side_by_side = min(workers, len(jobs))
     for job, records in trained(jobs, side_by_side, watch):
-        held[job.arm].update(records)
-        watch.finished(job.arm)
+        for arm in job.missing:
+            held[arm].update(records[arm])
+            watch.finished(arm)
     return [ArmResult(arm, {seed: held[arm][seed] for seed in seeds}, reused[arm]) for arm in arms]
+
+
+def lacking(arms, seeds, held):
+    """Arm -> the seeds that are not held, for the arms that lack any."""
+    return {arm: lacks for arm in arms if (lacks := tuple(seed for seed in seeds if seed not in held[arm]))}
+
+
+def trained_alike(missing):
+    """Arm -> seeds, split by what is trained: arms that differ in the routing swapped in afterwards stand together."""
+    groups = {}
+    for arm, seeds in missing.items():
+        groups.setdefault((arm.spec.trained, arm.head_dim), {})[arm] = seeds
+    return list(groups.values())
 
 
 class Silent:
@@ -115,16 +146,20 @@ def trained(jobs, workers, watch):
 
 
 def train_and_store(job, progress):
-    """Train a job's arm, store each seed, return seed -> record."""
+    """Train what a job's arms share, store the seeds that each lacks, return arm -> seed -> record.
+
+    The arms share the seconds evenly, so that they add up to what was spent.
+    """
     import torch
 
     from attnprobe.probes.memory import keep_freed_memory
-    from attnprobe.probes.train import train_seeds
+    from attnprobe.probes.train import train_once
 
     keep_freed_memory()
     torch.set_num_threads(job.threads)
     start = time.perf_counter()
-    results = train_seeds(job.task, job.arm.spec, job.arm.head_dim, job.seeds, job.recipe, job.device, progress)
+    specs = tuple(arm.spec for arm in job.missing)
+    results = train_once(job.task, specs, job.arm.head_dim, job.seeds, job.recipe, job.device, progress)
     seconds = time.perf_counter() - start
     recorded = {
         "versions": versions(),
@@ -132,12 +167,14 @@ def train_and_store(job, progress):
         "host": platform.node(),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "stack_size": len(job.seeds),
-        "seconds": seconds / len(job.seeds),
+        "seconds": seconds / sum(map(len, job.missing.values())),
     }
     store = Store(job.store)
-    return {
-        result["seed"]: store.save(named(job.task, job.arm, job.recipe, result["seed"], job.device), result, recorded) for result in results
-    }
+
+    def saved(arm, result):
+        return store.save(named(job.task, arm, job.recipe, result["seed"], job.device), result, recorded)
+
+    return {arm: {r["seed"]: saved(arm, r) for r in results[arm.spec] if r["seed"] in lacks} for arm, lacks in job.missing.items()}
 
 
 def versions():

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import get_type_hints
 
 from attnprobe.probes.mixers.attention import AXES
-from attnprobe.probes.mixers.parts import Bias, KeyFilter, Normaliser, Part, Position, Routing
+from attnprobe.probes.mixers.intervention import KINDS, Intervention
+from attnprobe.probes.mixers.parts import Bias, Dims, KeyFilter, Normaliser, Part, Position, Routing
 from attnprobe.probes.registry import Registry, nearest
 
 DEFAULTS = {"key_filter": "none", "position": "nope", "bias": "none", "normaliser": "softmax", "routing": "full"}
-PART = re.compile(r"(?P<name>[a-z0-9_-]+)(?:\((?P<arguments>[^()]*)\))?", re.IGNORECASE)
+PART = re.compile(r"(?P<name>[a-z0-9_-]+)(?:\((?P<arguments>[^()]*)\))?(?::(?P<intervention>.*))?", re.IGNORECASE)
 PLUS = re.compile(r"\+(?![^()]*\))")  # a + outside parentheses
 MIXERS = Path(__file__).parent / "mixers"
 REGISTRIES = {axis: Registry(MIXERS / axis, f"attnprobe.probes.mixers.{axis}", axis.replace("_", " ")) for axis in AXES}
@@ -46,39 +47,65 @@ def aliases():
 
 @dataclass(frozen=True)
 class MixerSpec:
-    """One attention layer's mechanism: a part on each axis."""
+    """One attention layer's mechanism: a part on each axis, and an intervention on its bias, if any."""
 
     key_filter: KeyFilter
     position: Position
     bias: Bias
     normaliser: Normaliser
     routing: Routing
+    intervention: Intervention | None = None
 
     def parts(self):
         """The parts in canonical order, by axis."""
         return {axis: getattr(self, axis) for axis in AXES}
 
     def __str__(self):
-        named = [show(part) for axis, part in self.parts().items() if show(part) != DEFAULTS[axis]]
-        return "+".join(named) or "softmax"
+        named = {axis: show(part) for axis, part in self.parts().items() if show(part) != DEFAULTS[axis]}
+        if self.intervention:
+            named["bias"] += f":{self.intervention}"
+        return "+".join(named.values()) or "softmax"
 
     def full(self):
         """The mechanism with every axis and every parameter written out: what a stored result is named by."""
-        return "+".join(f"{axis}={show(part, every=True)}" for axis, part in self.parts().items())
+        parts = "+".join(f"{axis}={show(part, every=True)}" for axis, part in self.parts().items())
+        return parts + (f"+intervention={self.intervention}" if self.intervention else "")
 
 
 @dataclass(frozen=True)
 class Spec:
-    """One MixerSpec for all layers, or one a layer."""
+    """One MixerSpec for all layers, or one a layer; with a swap, trained so and judged under that routing in every layer."""
 
     layers: tuple[MixerSpec, ...]
+    swap: Routing | None = None
+
+    def __post_init__(self):
+        if self.swap is None:
+            return
+        for layer in self.layers:
+            if layer.routing.hides:
+                raise ValueError(f"spec {str(self)!r}: a swap is of a model trained with full routing, not with {layer.routing.name}")
+        if not self.swap.hides:
+            raise ValueError(f"spec {str(self)!r}: {self.swap.name} is what it is trained with; swap another routing in")
+        if self.swap.parameters(Dims(1, 1, 1)):
+            raise ValueError(f"spec {str(self)!r}: {self.swap.name} has parameters to train, and a swap trains nothing")
 
     def __str__(self):
-        return "/".join(str(layer) for layer in self.layers)
+        return "/".join(str(layer) for layer in self.layers) + (f">{show(self.swap)}" if self.swap else "")
 
     def full(self):
         """Every axis and every parameter of every layer."""
-        return "/".join(layer.full() for layer in self.layers)
+        return "/".join(layer.full() for layer in self.layers) + (f">routing={show(self.swap, every=True)}" if self.swap else "")
+
+    @property
+    def trained(self):
+        """What is trained: the spec without its swap."""
+        return Spec(self.layers)
+
+    @property
+    def judged(self):
+        """What the trained weights are judged under: the spec with the swapped routing in its layers."""
+        return Spec(tuple(replace(layer, routing=self.swap) for layer in self.layers)) if self.swap else self
 
     def of_layers(self, count):
         """The MixerSpecs of a model of `count` layers; ValueError if the spec names another number of them."""
@@ -94,34 +121,44 @@ def show(part, every=False):
 
 
 def parse(text):
-    """Read a spec such as `rope`, `fir(taps=5)+fpa`, `rope+softmax/fpa`.
+    """Read a spec such as `rope`, `fir(taps=5)+fpa`, `fpa:clamp=0.3/fpa`, or `rope>sa(w=8)`: trained as rope, judged under sa.
 
     Raises ValueError with one line: an unknown part or parameter with the nearest one, a value of the wrong type or out of
-    bounds, two parts on one axis, an empty layer.
+    bounds, two parts on one axis, an empty layer, a swap that is no routing, trains parameters or is not of full routing.
 
     >>> str(parse("fpa+fir(taps=7)"))
     'fir+fpa'
     """
-    return Spec(tuple(parse_layer(layer.strip(), text) for layer in text.split("/")))
+    layers, swapped, routing = text.partition(">")
+    trained = Spec(tuple(parse_layer(layer.strip(), text) for layer in layers.split("/")))
+    return replace(trained, swap=parse_swap(routing.strip(), text)) if swapped else trained
+
+
+def parse_swap(piece, text):
+    """The routing after `>`."""
+    name = PART.fullmatch(piece)
+    if not name or name["name"] not in REGISTRIES["routing"]:
+        raise ValueError(f"spec {text!r}: after > stands one routing, not {piece!r}{nearest(piece, REGISTRIES['routing'])}")
+    return parse_part(piece, text)[0]
 
 
 def parse_layer(layer, text):
     """One MixerSpec from `part+part+...`; `text` is the whole spec, for messages."""
-    parts = {}
+    parts, intervention = {}, None
     pieces = [aliases().get(piece.strip(), piece) for piece in PLUS.split(layer)]
     for piece in PLUS.split("+".join(pieces)):
-        part = parse_part(piece.strip(), text)
+        part, changed = parse_part(piece.strip(), text)
         axis = axis_of()[part.name]
         if axis in parts:
             what = axis.replace("_", " ")
             raise ValueError(f"spec {text!r}: {parts[axis].name!r} and {part.name!r} are both a {what}; a layer takes at most one")
-        parts[axis] = part
+        parts[axis], intervention = part, changed or intervention
     defaults = {axis: REGISTRIES[axis][name]() for axis, name in DEFAULTS.items() if axis not in parts}
-    return MixerSpec(**defaults, **parts)
+    return MixerSpec(**defaults, **parts, intervention=intervention)
 
 
-def parse_part(piece, text) -> Part:
-    """One part from `name` or `name(key=value,...)`."""
+def parse_part(piece, text) -> tuple[Part, Intervention | None]:
+    """One part from `name` or `name(key=value,...)`, of a bias with `:kind=value` or `:kind` after it an intervention too."""
     match = PART.fullmatch(piece)
     if not match:
         raise ValueError(f"spec {text!r}: {piece!r} is no part; write name or name(key=value,...), joined by + and, between layers, /")
@@ -140,7 +177,30 @@ def parse_part(piece, text) -> Part:
         if not equals or key in arguments:
             raise ValueError(f"spec {text!r}: write {name}({key}=value), once")
         arguments[key] = number(types[key], value, f"spec {text!r}: {name}({key}=...)")
-    return cls(**arguments)
+    return cls(**arguments), intervention_on(cls, match["intervention"], text)
+
+
+def intervention_on(cls, written, text):
+    """The intervention `written` after a part of class `cls`, None if there is none. Raises ValueError."""
+    if written is None:
+        return None
+    if axis_of()[cls.name] != "bias" or not cls.field:
+        raise ValueError(f"spec {text!r}: {written!r} is no intervention on {cls.name}: interventions are on FPA's bias, with a field")
+    return parse_intervention(written, f"spec {text!r}")
+
+
+def parse_intervention(text, where):
+    """An Intervention from `kind=value`, or `kind` where it takes none. Raises ValueError that opens with `where`.
+
+    >>> str(parse_intervention("clamp=.3", "here"))
+    'clamp=0.3'
+    """
+    kind, equals, value = (word.strip() for word in text.partition("="))
+    if kind not in KINDS:
+        raise ValueError(f"{where}: unknown intervention {kind!r}{nearest(kind, KINDS)}")
+    if bool(equals) != (KINDS[kind] is not None):
+        raise ValueError(f"{where}: write {kind + '=value' if KINDS[kind] else kind}, not {text!r}")
+    return Intervention(kind, number(KINDS[kind], value, f"{where}: {kind}") if equals else None)
 
 
 def number(kind, text, where):

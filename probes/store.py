@@ -82,7 +82,7 @@ class Store:
 
 def identity(task, spec, head_dim, recipe, seed, dtype, device_type):
     """What determines a result: task, arm, recipe, seed, number format, device and code, as canonical plain data."""
-    parts = [part for layer in spec.layers for part in layer.parts().values()]
+    parts = [part for side in (spec.trained, spec.judged) for layer in side.layers for part in layer.parts().values()]
     return {
         "schema": SCHEMA,
         "task": task.name,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import math
 from dataclasses import dataclass
 
 from attnprobe.probes.batch import stack
+from attnprobe.probes.judging import scores
 from attnprobe.probes.mixers.parts import Draw
 from attnprobe.probes.model import Model
 from attnprobe.probes.stack import Stack
 from attnprobe.probes.streams import stream
+from attnprobe.probes.trace import followed
 
 BLOCK = 50  # steps whose data one sample() call draws; part of every task's version
 CANDIDATE, CONFIRM = 256, 1024  # sequences on which a seed may leave, and on which it is then judged
@@ -63,48 +66,78 @@ def head_of(keys, offsets):
     return {"keys": keys[0].tolist(), "offsets": offsets[0].tolist()}
 
 
+def chosen(seeds, mask):
+    """The seeds where mask (N,) is True."""
+    return tuple(itertools.compress(seeds, mask.tolist()))
+
+
+def fresh(step):
+    """Path and size of the sequences that seeds that may leave are judged on: drawn anew for each step, so never looked at before."""
+    return ("test", "confirm", step), CONFIRM
+
+
+def finite(points):
+    """[[step, value], ...] with None for what is not finite."""
+    return [[at, value if math.isfinite(value) else None] for at, value in points]
+
+
 def train_seeds(task, spec, head_dim, seeds, recipe, device="cpu", progress=lambda step: None, dtype=None):
     """Train one arm on all `seeds` at once and judge each.
 
-    Args: task: a Task; spec: Spec; seeds: ids, each >= 0; progress: called with the number of finished steps at each block.
+    Args: task: a Task; spec: Spec, judged under its swap where it has one; seeds: ids, each >= 0;
+    progress: called with the number of finished steps at each block.
     Returns one dict a seed, in the order of `seeds`: seed, status "solved" | "unsolved" | "failed", score (dict of floats),
-    steps, curve [[step, mean training loss since the last point], ...], data_hash, head (or None) and, where a loss,
-    gradient norm or metric was not finite, failure {step, quantity}; a failed seed leaves the stack, the others go on.
+    steps, losses [[step, mean training loss since the last point], ...], curve [[step, metric], ...] of the evaluations in
+    training, traces (name -> [[step, value], ...]), data_hash, head (or None) and, where a loss, gradient norm or metric was
+    not finite, failure {step, quantity}; a failed seed leaves the stack, the others go on.
     """
-    return Training(task, spec, head_dim, seeds, recipe, device, dtype).run(progress)
+    return train_once(task, (spec,), head_dim, seeds, recipe, device, progress, dtype)[spec]
+
+
+def train_once(task, specs, head_dim, seeds, recipe, device="cpu", progress=lambda step: None, dtype=None):
+    """Train what several specs share, once, and judge it under each: spec -> results as of `train_seeds`."""
+    return Training(task, specs[0], head_dim, seeds, recipe, device, dtype, specs).run(progress)
 
 
 class Training:
-    """One arm in training: the stack of seeds that are still in it, and the results of those that are not."""
+    """One arm in training: the stack of seeds that are still in it, and the results of those that are not.
 
-    def __init__(self, task, spec, head_dim, seeds, recipe, device, dtype):
+    specs: under which the weights are judged, `spec` alone by default; all are trained alike.
+    """
+
+    def __init__(self, task, spec, head_dim, seeds, recipe, device, dtype, specs=None):
         import torch
 
         self.task, self.recipe, self.device = task, recipe, torch.device(device)
         self.dtype = dtype or torch.float32
-        self.model = Model(task.model, spec, head_dim, device)
+        self.model = Model(task.model, spec.trained, head_dim, device)
+        self.judged = {one: Model(task.model, one.judged, head_dim, device) if one.swap else self.model for one in specs or (spec,)}
         self.stack = Stack(self.model.parameters(), seeds, self.device, self.dtype)
         make = torch.optim.AdamW if recipe.weight_decay else torch.optim.Adam
         self.optimiser = make([self.stack.values], lr=recipe.lr, betas=recipe.betas, weight_decay=recipe.weight_decay, fused=True)
         self.order = tuple(seeds)
         self.hashes = {seed: hashlib.sha256() for seed in seeds}
-        self.curves = {seed: [] for seed in seeds}
+        self.losses, self.curves = ({seed: [] for seed in seeds} for _ in "ab")
+        self.traces = {seed: {} for seed in seeds}
+        changes = (mixer.intervention for mixer in spec.of_layers(task.layers))
+        self.leaving = not any(change and change.transient for change in changes)
         self.first_norms = {}  # seed -> norm of the first step's gradient, before the clip
-        self.results = {}
+        self.results = {one: {} for one in self.judged}
 
     def run(self, progress):
-        """Train to the last step, or until no seed is left; results in the order of the seeds."""
+        """Train to the last step, or until no seed is left; spec -> results in the order of the seeds."""
+        self.trace(0)
         for first in range(0, self.recipe.steps, BLOCK):
             last = min(first + BLOCK, self.recipe.steps)
             self.block(first, last)
             progress(last)
             if self.task.leave and self.stack.seeds:
-                self.let_solved_leave(last)
+                self.look(last)
             if not self.stack.seeds:
                 break
         if self.stack.seeds:
             self.judge(self.recipe.steps)
-        return [self.results[seed] for seed in self.order]
+        return {one: [found[seed] for seed in self.order] for one, found in self.results.items()}
 
     def block(self, first, last):
         """Steps first..last-1 on one block of data, then record the curve and drop the seeds that diverged."""
@@ -117,7 +150,7 @@ class Training:
             i = step - first
             losses[i], norms[i] = self.step(data.examples(i * B, (i + 1) * B), step)
         for n, seed in enumerate(self.stack.seeds):
-            self.curves[seed].append([last, losses[:, n].mean().item()])
+            self.losses[seed].append([last, losses[:, n].mean().item()])
             self.first_norms.setdefault(seed, norms[0, n].item())
         self.drop_failed({"loss": losses, "gradient norm": norms}, first)
 
@@ -140,9 +173,9 @@ class Training:
         self.optimiser.step()
         return loss.detach(), norms
 
-    def draws(self, step, split):
-        """layer -> Draw."""
-        return functools.partial(Draw, self.stack.seeds, step=step, split=split)
+    def draws(self, step, split, number=1, seeds=None):
+        """layer -> Draw, of the seeds in the stack or of these."""
+        return functools.partial(Draw, seeds or self.stack.seeds, step=step, split=split, number=number)
 
     def drop_failed(self, recorded, first):
         """Seeds with a non-finite value in any of `recorded` (name -> (steps, N)) fail at its first step and leave."""
@@ -156,58 +189,92 @@ class Training:
             if failed[n]:
                 steps = {name: first + int(b[:, n].int().argmax()) for name, b in bad.items() if b[:, n].any()}
                 quantity = min(steps, key=steps.get)
-                self.finish(seed, "failed", {}, steps[quantity], failure={"step": steps[quantity], "quantity": quantity})
+                for one in self.judged:
+                    self.finish(one, seed, "failed", {}, steps[quantity], failure={"step": steps[quantity], "quantity": quantity})
         self.stack.keep(~failed, self.optimiser)
 
-    def let_solved_leave(self, step):
-        """A seed that passes on the fixed evaluation set leaves, judged by the same weights on a second, fresh set."""
+    def look(self, step):
+        """Score and trace the seeds on the fixed evaluation set; one that passes leaves, unless an intervention still changes."""
+        score = self.score(self.model, step, ("test",), CANDIDATE)
+        for n, seed in enumerate(self.stack.seeds):
+            self.curves[seed].append([step, score[self.task.metric][n].item()])
+        self.trace(step)
+        candidates = self.task.solved(score)
+        if self.leaving and candidates.any():
+            self.let_leave(candidates, step)
+
+    def let_leave(self, candidates, step):
+        """Seeds where candidates (N,) is True leave if the same weights pass on a second, fresh set; else they train on."""
         import torch
 
-        candidates = self.task.solved(self.score(step, ("test",), CANDIDATE))
-        if not candidates.any():
+        candidates = torch.as_tensor(candidates)
+        score = self.score(self.model, step, *fresh(step), candidates)
+        confirmed = torch.as_tensor(self.task.solved(score))
+        leavers = candidates.clone()
+        leavers[candidates] = confirmed
+        if not leavers.any():
             return
-        score = self.score(step, ("test", "confirm"), CONFIRM)
-        confirmed = self.task.solved(score)
-        for n, seed in enumerate(self.stack.seeds):
-            if candidates[n]:
-                self.finish(seed, "solved" if confirmed[n] else "unsolved", {name: v[n].item() for name, v in score.items()}, step)
-        self.stack.keep(~torch.as_tensor(candidates), self.optimiser)
+        for one, model in self.judged.items():
+            trained = model is self.model
+            own = {name: v[confirmed] for name, v in score.items()} if trained else self.score(model, step, *fresh(step), leavers)
+            solved = self.task.solved(own)
+            for n, seed in enumerate(chosen(self.stack.seeds, leavers)):
+                values = {name: v[n].item() for name, v in own.items()}
+                self.finish(one, seed, "solved" if solved[n] else "unsolved", values, step)
+        self.stack.keep(~leavers, self.optimiser)
 
     def judge(self, step):
         """Judge the seeds in the stack on evaluation data; a non-finite metric fails a seed."""
         import torch
 
-        fresh = ("test", "confirm"), CONFIRM  # where seeds may leave, ("test",) has been looked at
-        score = self.score(step, *(fresh if self.task.leave else (("test",), self.task.test_size)))
-        solved, heads = self.task.solved(score), self.heads(step)
-        for n, seed in enumerate(self.stack.seeds):
-            values = {name: v[n].item() for name, v in score.items()}
-            bad = [name for name, v in score.items() if not torch.isfinite(v[n])]
-            if bad:
-                self.finish(seed, "failed", {}, step, failure={"step": step, "quantity": bad[0]})
-            else:
-                self.finish(seed, "solved" if solved[n] else "unsolved", values, step, head=heads[n])
+        path, size = fresh(step) if self.task.leave else (("test",), self.task.test_size)  # ("test",) has been looked at
+        heads = self.heads(step)
+        for one, model in self.judged.items():
+            score = self.score(model, step, path, size)
+            solved = self.task.solved(score)
+            for n, seed in enumerate(self.stack.seeds):
+                values = {name: v[n].item() for name, v in score.items()}
+                bad = [name for name, v in score.items() if not torch.isfinite(v[n])]
+                if bad:
+                    self.finish(one, seed, "failed", {}, step, failure={"step": step, "quantity": bad[0]})
+                else:
+                    self.finish(one, seed, "solved" if solved[n] else "unsolved", values, step, head=heads[n])
 
-    def score(self, step, path, size):
-        """Each metric (N,), float64: the mean over the evaluation's examples, weights and sums in float64."""
+    def score(self, model, step, path, size, which=None):
+        """Each metric (N,), float64: the mean over the evaluation's examples, weights and sums in float64; of seeds where `which`."""
         import torch
 
-        p, total, seen = self.stack.copy(torch.float64), {}, 0
+        which = torch.ones(len(self.stack.seeds), dtype=torch.bool) if which is None else which
+        seeds = chosen(self.stack.seeds, which)
+        p = {name: value[which] for name, value in self.stack.copy(torch.float64).items()}
+        draws, total, seen = functools.partial(self.draws, step, "test", seeds=seeds), {}, 0
         with torch.no_grad():
-            for batch in self.evaluation(path, size):
+            for batch in self.evaluation(path, size, seeds):
                 n = batch.tokens.shape[1]
-                output = self.model(p, batch, self.draws(step, "test"))
-                for name, value in self.task.score(output, batch).items():
+                for name, value in scores(self.task, model, p, batch, draws).items():
                     total[name] = total.get(name, 0) + value * n
                 seen += n
-        first = torch.tensor([self.first_norms[seed] for seed in self.stack.seeds], dtype=torch.float64)
+        first = torch.tensor([self.first_norms[seed] for seed in seeds], dtype=torch.float64)
         return {name: value / seen for name, value in total.items()} | ({"gradient": first} if self.task.gradient else {})
 
-    def evaluation(self, path, size):
-        """Stacked batches of the evaluation data, chunk by chunk."""
+    def trace(self, step):
+        """Follow what the task traces, on the fixed evaluation set."""
         import torch
 
-        chunks = (self.task.evaluation(stream(seed, *path), size) for seed in self.stack.seeds)
+        if not self.task.traced:
+            return
+        with torch.no_grad():
+            batches = self.evaluation(("test",), CANDIDATE)
+            found = followed(self.model, self.stack.copy(torch.float64), batches, self.draws(step, "test"), self.task.traced)
+        for name, values in found.items():
+            for seed, value in zip(self.stack.seeds, values.tolist(), strict=True):
+                self.traces[seed].setdefault(name, []).append([step, value])
+
+    def evaluation(self, path, size, seeds=None):
+        """Stacked batches of the evaluation data of `seeds`, by default all in the stack, chunk by chunk."""
+        import torch
+
+        chunks = (self.task.evaluation(stream(seed, *path), size) for seed in seeds or self.stack.seeds)
         for batches in zip(*chunks, strict=True):
             yield stack(batches, self.device, torch.float64)
 
@@ -225,14 +292,16 @@ class Training:
         keys, offsets = keys[:, :, 0, batch.keys], offsets[:, :, 0, batch.keys]  # (N, B or 1, S, D), (N, B, S)
         return [head_of(*head) for head in zip(keys, offsets, strict=True)]
 
-    def finish(self, seed, status, score, steps, head=None, failure=None):
-        """Write down a seed's result."""
-        self.results[seed] = {
+    def finish(self, one, seed, status, score, steps, head=None, failure=None):
+        """Write down a seed's result under one of the specs."""
+        self.results[one][seed] = {
             "seed": seed,
             "status": status,
             "score": score,
             "steps": steps,
-            "curve": [[at, value if math.isfinite(value) else None] for at, value in self.curves[seed]],
+            "losses": finite(self.losses[seed]),
+            "curve": finite(self.curves[seed]),
+            "traces": {name: finite(points) for name, points in self.traces[seed].items()},
             "data_hash": self.hashes[seed].hexdigest(),
             "head": head,
             "failure": failure,

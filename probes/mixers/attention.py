@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attnprobe.kernels import dispatch
+from attnprobe.probes.mixers.intervention import Intervened
 from attnprobe.probes.mixers.parts import Init
 
 AXES = ("key_filter", "position", "bias", "normaliser", "routing")
@@ -26,15 +27,18 @@ class Attention:
     def __init__(self, mixer, dims, shape, device_type):
         self.dims, self.shape = dims, shape
         self.parts = {axis: getattr(mixer, axis) for axis in AXES}
+        if mixer.intervention:
+            self.parts["bias"] = Intervened(mixer.bias, mixer.intervention, shape.own)
         self.key_filter, self.position, self.bias, self.normaliser, self.routing = self.parts.values()
         self.only_keys = self.key_filter.pointwise and self.routing.content_free  # nothing reads what is no key
         self.scale = shape.score_scale or dims.head_dim**-0.5
         if self.bias.every_row and shape.query == "oracle":
             raise ValueError(f"{self.bias.name} reads the scores of every row, and an oracle gives the last row alone a query")
         weights_wanted = shape.values != "learned"
-        names = (part.name for part in (self.bias, self.normaliser, self.routing))
+        names = [part.name for part in (self.bias, self.normaliser, self.routing)]
         fused = dispatch.choose(device_type, *names, weights_wanted)
-        self.attend = {"none": self.log_weights, "identity": self.seen}.get(shape.values, fused or self.reference)
+        plain = self.native if dispatch.native(*names[:2], shape.seq_len, weights_wanted) else self.reference
+        self.attend = {"none": self.log_weights, "identity": self.seen}.get(shape.values, fused or plain)
 
     def parameters(self):
         """Name -> Init of every parameter of the layer."""
@@ -107,6 +111,12 @@ class Attention:
         own = scoped(p, "normaliser")
         return self.normaliser.finish(own, self.normaliser(own, self.scores(p, q, k, x, draw), mask) @ v)
 
+    def native(self, p, q, k, v, x, mask, draw):
+        """Softmax attention without bias by torch's own operator: (N, B, H, T, D)."""
+        from attnprobe.kernels.softmax import attention
+
+        return attention(q, k, v, mask, self.scale)
+
     def log_weights(self, p, q, k, v, x, mask, draw):
         """Where the model has no values, the logarithm of the weights: (N, B, H, T, S)."""
         return self.normaliser.log(scoped(p, "normaliser"), self.scores(p, q, k, x, draw), mask)
@@ -129,6 +139,15 @@ class Attention:
         N, B, H, T, D = y.shape
         joined = y.transpose(2, 3).reshape(N, B * T, H * D)
         return (joined @ p["output"] if self.shape.projects else joined).view(N, B, T, -1)
+
+    def look(self, p, x, batch, draw):
+        """The bias (N, B, H, T, S) of every row, None where there is none, and the weights, several paths combined."""
+        q, k, _ = self.project(p, x, batch, x.length)
+        q, k = self.position(scoped(p, "position"), q, self.key_filter(scoped(p, "key_filter"), k))
+        scores, own = self.scores(p, q, k, x, draw), scoped(p, "normaliser")
+        weights = [self.normaliser(own, scores, mask & batch.keys) for mask in self.routing.masks(q, k, draw)]
+        bias = self.bias(scoped(p, "bias"), x, content(self.scale * q, k), draw).expand_as(scores) if self.bias.adds else None
+        return bias, self.routing.combine(scoped(p, "routing"), x, weights)
 
     def head(self, p, x, batch, draw):
         """What decides the last row besides the query: scaled keys with positions applied (N, B or 1, H, S, D), offsets (N, B, H, S)."""

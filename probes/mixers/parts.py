@@ -48,12 +48,25 @@ class Dims:
 
 @dataclass(frozen=True)
 class Draw:
-    """What a random routing is drawn from: the seeds of the stack, the layer (from 1), the step (from 0), "train" or "test"."""
+    """What a random routing is drawn from: the seeds of the stack, the layer (from 1), the step (from 0), "train" or "test".
+
+    number: which of the test-time draws, from 1.
+    """
 
     seed_ids: tuple[int, ...]
     layer: int
     step: int
     split: str
+    number: int = 1
+
+    def order(self, length, fixed=False):
+        """A permutation of `length` positions for each seed: (N, length). fixed: that of training's step 0, always."""
+        import numpy as np
+
+        from attnprobe.probes.streams import stream
+
+        path = (self.layer, 0) if fixed else (self.layer, self.step) if self.split == "train" else ("test", self.number, self.layer)
+        return np.stack([stream(seed, "route", *path).permutation(length) for seed in self.seed_ids])
 
 
 class Part(ABC):
@@ -88,10 +101,13 @@ class Position(Part):
 class Bias(Part):
     """Adds a term <= 0 to the scores.
 
-    every_row: a row's bias reads the scores of the rows before it, so that all of them are computed.
+    every_row: a row's bias reads the scores of the rows before it, so that all of them are computed; adds: it is not always 0;
+    field: it is of a field along the path, the kind that interventions are on.
     """
 
     every_row = False
+    adds = True
+    field = False
 
     @abstractmethod
     def __call__(self, p, x, scores, draw):
@@ -126,12 +142,24 @@ def floored_log(weights):
 
 
 class Routing(Part):
-    """Says which keys a query may attend to, along one or more paths.
+    """Says which keys a query may attend to, along one or more paths. A query always may attend to itself.
 
-    content_free: the masks do not depend on q and k.
+    content_free: the masks do not depend on q and k; hides: some key up to the query is left out; random: at test time the
+    masks depend on the number of the draw.
     """
 
     content_free = False
+    hides = True
+    random = False
+
+    @classmethod
+    @abstractmethod
+    def of_window(cls, w):
+        """The routing whose rows see w keys, or w positions of which the causal ones are seen; ValueError where there is none."""
+
+    @abstractmethod
+    def fits(self, seq_len):
+        """Raise ValueError, with the reason, where the routing makes no sense on sequences of this length."""
 
     @abstractmethod
     def masks(self, q, k, draw):
@@ -140,3 +168,14 @@ class Routing(Part):
     @abstractmethod
     def combine(self, p, x, paths):
         """One result a mask -> one result of the same shape."""
+
+
+class OnePath(Routing):
+    """A routing of one mask, with nothing to train."""
+
+    def parameters(self, dims):
+        return {}
+
+    def combine(self, p, x, paths):
+        (path,) = paths
+        return path

@@ -65,7 +65,7 @@ class Lookup:
 
         N, V, C = rows.shape
         first = torch.arange(0, N * V, V, device=rows.device)[:, None, None]
-        return rows.view(N * V, C).index_select(0, (self.tokens + first).flatten()).view(*self.tokens.shape, C)
+        return rows.reshape(N * V, C).index_select(0, (self.tokens + first).flatten()).view(*self.tokens.shape, C)
 
     def last(self, rows):
         """The input at the last `rows` positions."""

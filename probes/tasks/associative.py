@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, field
 
-from attnprobe.probes.tasks.task import Task
+from attnprobe.probes.tasks.task import Task, check_every_key
 
 PRESENT = 0.99  # the share of asked keys whose value must be given
 HALLUCINATION = 0.005  # the share of absent keys for which a value may be given
@@ -102,6 +102,7 @@ class Associative(Task):
         )
 
     def check(self, spec, head_dim):
+        check_every_key(self, spec)
         for layer in spec.of_layers(self.layers):
             if layer.bias.name in SHARED_ROWS:
                 raise ValueError(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from attnprobe.probes.registry import register
-from attnprobe.probes.tasks.task import Task
+from attnprobe.probes.tasks.task import Task, check_every_key
 
 THRESHOLD = 0.003  # mean KL(target || weights), nats
 KEYS, LEVELS = 6, 3  # levels 1..3; dips go to 0..2
@@ -76,7 +76,7 @@ class Duration(Task):
         return np.insert(eye, LEVELS, eye[:, :LEVELS].sum(1), axis=1)
 
     def check(self, spec, head_dim):
-        spec.of_layers(self.layers)
+        check_every_key(self, spec)
 
     def sample(self, rng, n):
         return self.some(rng, n, held_out=False)

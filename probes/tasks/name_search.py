@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attnprobe.probes.registry import register
-from attnprobe.probes.tasks.task import Task
+from attnprobe.probes.tasks.task import Task, check_every_key
 
 THRESHOLD = 0.98  # accuracy; half of the answers are yes
 NAMES, LEVELS, EVENTS = 8, 4, 12  # key levels 1..4, dips to 0..3
@@ -82,7 +82,7 @@ class NameSearch(Task):
         return np.block([[key, np.zeros((KEYS, len(rest)))], [np.zeros((len(rest), key.shape[1])), rest]])
 
     def check(self, spec, head_dim):
-        spec.of_layers(self.layers)
+        check_every_key(self, spec)
 
     def sample(self, rng, n):
         import numpy as np

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from attnprobe.probes.registry import register
-from attnprobe.probes.tasks.task import Task
+from attnprobe.probes.tasks.task import Task, check_every_key
 
 THRESHOLD = 0.95  # share of sequences answered exactly
 ITEMS, OPERATIONS = 8, 16
@@ -74,7 +74,7 @@ class PushPop(Task):
         return np.insert(eye, ITEMS, eye[:, :ITEMS].sum(1), axis=1)
 
     def check(self, spec, head_dim):
-        spec.of_layers(self.layers)
+        check_every_key(self, spec)
 
     def sample(self, rng, n):
         import numpy as np

@@ -9,26 +9,32 @@ class Task(ABC):
     """A probe. Subclasses are frozen dataclasses; their fields are the task's options on the command line.
 
     Class attributes: name (by @register); version: int, raised when results are no longer comparable; leave: a seed that
-    passes an evaluation leaves the stack; heads: results keep each seed's keys and offsets of the last row; gradient:
-    results keep the norm of each seed's first gradient, as the score `gradient`; num_heads, layers: of the model;
-    test_size: examples of the final evaluation; head_dim: the default; control_dim: a head dimension that suffices, for the
-    control that failure is not optimisation, or None; reference: the arm that the others are compared with by default;
-    sets: how many sets the score `realised` is a share of, or None where it was not counted exhaustively; exhaustive: the
-    evaluation holds every example there is; shown: names in `score` that a table shows too; metric: the name in `score`
-    that decides, with better "low" | "high" and threshold.
+    passes an evaluation leaves the stack; traced: the Traces followed in training; heads: results keep each seed's keys and
+    offsets of the last row; gradient: results keep the norm of each seed's first gradient, as the score `gradient`; num_heads,
+    layers: of the model; test_size: examples of the final evaluation; at_once: how many of them go through the model at a time,
+    0 for all of a chunk; draws: test-time draws of a random routing, over which class probabilities are averaged too; head_dim:
+    the default; control_dim: a head dimension that suffices, for the control that failure is not optimisation, or None;
+    reference: the arm that the others are compared with by default; sets: how many sets the score `realised` is a share of, or
+    None where it was not counted exhaustively; ablation: the documented set of interventions; exhaustive: the evaluation holds
+    every example there is; shown: names in `score` that a table shows too; metric: the name in `score` that decides, with
+    better "low" | "high" and threshold.
     """
 
     version = 1
     leave = False
+    traced = ()
     heads = False
     gradient = False
     num_heads = 1
     layers = 1
     test_size = 1024
+    at_once = 0
+    draws = 1
     head_dim = 4
     control_dim = None
     reference = "fpa"
     sets = None
+    ablation = ()
     exhaustive = False
     shown = ()
 
@@ -88,8 +94,23 @@ def check_oracle(task, spec):
             raise ValueError(
                 f"{mixer.bias.name} reads every row's scores, and {task.name} gives the last row alone a query; use selective(maps=own)"
             )
-        if mixer.routing.name in ("swa", "sa"):
-            raise ValueError(f"{mixer.routing.name} hides keys from the last row, the only one of {task.name}, that its target may ask for")
+    check_every_key(task, spec)
+
+
+def check_every_key(task, spec):
+    """Raise ValueError where a routing hides keys, on a task whose queries are no keys themselves."""
+    for mixer in spec.judged.of_layers(task.layers):
+        if mixer.routing.hides:
+            raise ValueError(
+                f"{mixer.routing.name} hides keys, and {task.name} asks for any of them from rows that are no keys themselves: "
+                f"a row could be left without one"
+            )
+
+
+def check_routing(task, spec, seq_len):
+    """Raise ValueError where a routing does not fit the sequences of a task whose every position is a key."""
+    for mixer in spec.judged.of_layers(task.layers):
+        mixer.routing.fits(seq_len)
 
 
 def means_where(values, mask):

@@ -45,7 +45,9 @@ def record(seed, kl, realised=0.5, status=None, head=None):
         "status": status or ("solved" if kl <= 0.1 else "unsolved"),
         "score": {} if status == "failed" else {"kl": kl, "realised": realised},
         "steps": 800,
+        "losses": [],
         "curve": [],
+        "traces": {},
         "data_hash": "d",
         "head": head,
         "failure": {"step": 7, "quantity": "loss"} if status == "failed" else None,
@@ -423,6 +425,37 @@ def test_the_benchmark_prints_a_ratio_an_arm():
     assert found["yardstick"] > 0
     assert [row["mixer"] for row in found["arms"]] == ["softmax"]
     assert found["arms"][0]["ratio"] > 0
+
+
+def test_a_step_in_zoology_s_shape_reads_out_every_position_over_all_tokens_and_is_scaled_by_the_yardstick():
+    from attnprobe.probes.spec import parse
+    from attnprobe.probes.streams import stream
+    from attnprobe.probes.train import Training
+    from attnprobe.probes.zoology import ZoologyBasic
+
+    task = ZoologyBasic()
+    t = Training(task, parse("softmax"), task.head_dim, (0,), task.recipe, "cpu", None)
+    shapes = {name: tuple(p.shape[1:]) for name, p in t.stack.parameters.items()}
+    assert shapes["embedding"] == (256, 128)
+    assert shapes["positions"] == (64, 128)
+    assert shapes["layer2.mlp.w1"] == (128, 512)
+    assert shapes["readout"] == (128, 256)
+    assert not any(name.startswith("layer3") for name in shapes)
+    batch = t.data(0).examples(0, 32)
+    assert t.model(t.stack.parameters, batch, t.draws(0, "train")).shape == (1, 32, 64, 256)
+    drawn = task.sample(stream(0, "train", 0), 5)
+    asked = drawn.target >= 0
+    assert (asked.sum(1) == 4).all()
+    rows, at = asked.nonzero()  # each asks for the value after the key that stands there
+    where = (drawn.tokens[rows, :8:2] == drawn.tokens[rows, at][:, None]).argmax(1)
+    assert (drawn.target[rows, at] == drawn.tokens[rows, 2 * where + 1]).all()
+    found = json.loads(
+        invoke("bench", "training", "--like", "zoology", "--steps", "1", "--rounds", "1", "--arm", "softmax", "--json").stdout
+    )
+    (row,) = found["steps"]
+    assert row["scaled"] == pytest.approx(row["seconds"] * row["yardstick"] / 79)
+    assert row["ratio"] == pytest.approx(row["scaled"] / 0.142)
+    assert invoke("bench", "training", "--like", "mad-lab").exit_code == 2
 
 
 def test_the_benchmark_of_the_bias_prints_its_two_ratios():

@@ -7,7 +7,7 @@ import torch
 
 from attnprobe.kernels import dispatch
 from attnprobe.kernels.fox import forget_bias
-from attnprobe.kernels.softmax import masked_log_softmax, masked_softmax
+from attnprobe.kernels.softmax import attention, masked_log_softmax, masked_softmax
 
 
 def test_softmax_ignores_masked_keys_by_hand():
@@ -21,6 +21,30 @@ def test_log_softmax_is_finite_where_the_weight_underflows():
     scores, mask = torch.tensor([0.0, -500.0]), torch.tensor([True, True])
     assert masked_softmax(scores, mask)[1] == 0
     assert masked_log_softmax(scores, mask)[1] == -500
+
+
+@pytest.mark.parametrize("shape", [(), (2, 1, 1), (1, 1, 1), (2, 3, 1), (2, 1, 4), (2, 3, 4)])
+@pytest.mark.parametrize("rows", [1, 5, 9])
+def test_torch_s_attention_and_its_gradients_are_those_of_the_masked_softmax(shape, rows):
+    generator = torch.Generator().manual_seed(0)
+    q, k, v = (torch.randn(2, 3, 4, length, 6, generator=generator, dtype=torch.float64).requires_grad_() for length in (rows, 9, 9))
+    mask = (torch.rand(*shape, rows, 9, generator=generator) < 0.4).tril(9 - rows) | torch.eye(9).bool()[9 - rows :]
+    ways = attention(q, k, v, mask, 0.3), masked_softmax(0.3 * q @ k.mT, mask) @ v
+    torch.testing.assert_close(*ways)
+    cotangent = torch.randn(ways[0].shape, generator=generator, dtype=torch.float64)
+    for ours, theirs in zip(*(torch.autograd.grad(way, (q, k, v), cotangent) for way in ways), strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_torch_s_attention_is_for_long_plain_softmax_whose_weights_nobody_reads(monkeypatch):
+    monkeypatch.delenv("PROBE_KERNELS", raising=False)
+    assert dispatch.native("none", "softmax", 64, weights_wanted=False)
+    assert not dispatch.native("none", "softmax", 63, weights_wanted=False)
+    assert not dispatch.native("none", "softmax", 64, weights_wanted=True)
+    assert not dispatch.native("fox", "softmax", 64, weights_wanted=False)
+    assert not dispatch.native("none", "softmax1", 64, weights_wanted=False)
+    monkeypatch.setenv("PROBE_KERNELS", "reference")
+    assert not dispatch.native("none", "softmax", 64, weights_wanted=False)
 
 
 @pytest.mark.parametrize("rows", [1, 3, 6])

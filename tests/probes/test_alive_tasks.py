@@ -2,14 +2,13 @@
 
 import functools
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from attnprobe.probes.batch import stack
-from attnprobe.probes.spec import Spec, parse
+from attnprobe.probes.spec import parse
 from attnprobe.probes.streams import stream
 from attnprobe.probes.tasks import TASKS
 from attnprobe.probes.tasks.duration import Duration
@@ -331,13 +330,12 @@ def test_what_makes_no_sense_with_an_oracle_query_is_refused_with_the_reason(cas
         task.check(parse("selective(maps=own)"), 4)
 
 
-def test_a_window_on_an_oracle_query_is_refused_with_the_reason():
-    class Routing:
-        name = "swa"
-
-    mixer = replace(parse("rope").layers[0], routing=Routing())
-    with pytest.raises(ValueError, match="swa hides keys from the last row"):
-        TwoWalks().check(Spec((mixer,)), 2)
+@pytest.mark.parametrize("case", [*CASES, "ladder", "recall", "decoys"])
+@pytest.mark.parametrize("spec", ["swa(w=3)", "sa", "gated", "union", "moba", "rope>sa"])
+def test_a_routing_that_hides_keys_is_refused_where_queries_are_no_keys(case, spec):
+    task = CASES[case] if case in CASES else TASKS[case]()
+    with pytest.raises(ValueError, match=f"{parse(spec).judged.layers[0].routing.name} hides keys, and {task.name} asks"):
+        task.check(parse(spec), 4)
 
 
 def test_no_map_but_the_bias_s_sees_a_key_s_level_in_name_search():

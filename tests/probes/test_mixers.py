@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from attnprobe.probes.batch import Batch, stack
-from attnprobe.probes.mixers.intervention import KINDS, Intervened
+from attnprobe.probes.mixers.intervention import KINDS, Intervened, Intervention
 from attnprobe.probes.mixers.parts import Dims, Draw
 from attnprobe.probes.mixers.stream import Dense, Lookup
 from attnprobe.probes.model import Model
@@ -321,7 +321,12 @@ def test_selective_spares_the_first_token_and_its_own_row_and_is_shared_by_the_h
     assert (own(p, Dense(x), scores, DRAW).diagonal(-1, dim1=-2, dim2=-1) < 0).any()
 
 
-SPECS = [*axis_of(), "selective(maps=own)", "fir+rope+fpa", "zero-keys+fpa"]
+def narrow(name):
+    """A routing's spec with a window that is narrow on seven tokens; any other name as it is."""
+    return {"moba": "moba(block=2)"}.get(name, f"{name}(w=3)" if name in REGISTRIES["routing"] and name != "full" else name)
+
+
+SPECS = [*map(narrow, axis_of()), "selective(maps=own)", "fir+rope+fpa", "zero-keys+fpa"]
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -356,7 +361,7 @@ def test_gradients_are_those_of_finite_differences(spec):
 def test_every_value_of_every_axis_changes_some_output(axis):
     outputs = {}
     for name in REGISTRIES[axis]:
-        model, p = token_model("softmax" if name == "none" else name)
+        model, p = token_model({"none": "softmax"}.get(name, narrow(name)))
         outputs[name] = run(model, p, tokens())
     if axis == "bias":  # the hard and soft FPA differ in the gradient alone
         torch.testing.assert_close(outputs.pop("fpa-hard"), outputs["fpa"])
@@ -394,12 +399,17 @@ def test_a_table_and_dense_vectors_give_the_same_linear_map():
     torch.testing.assert_close(Lookup(table, ids, ids).last(2).linear(weight), Dense(dense).last(2).linear(weight))
 
 
+OWN = (1, 3)  # values whose key stands before them
+AT_OWN_KEY = torch.tensor([[t in OWN and s == t - 1 for s in range(T)] for t in range(T)])
 INTERVENED = {
     "clamp": (0.3, lambda b, step: b.clamp(min=-0.3)),
     "off-until": (10, lambda b, step: b * (step >= 10)),
     "warmup": (10, lambda b, step: b * min(1, step / 10)),
     "zero-offset": (2, lambda b, step: b - b.tril(-2).triu(-2)),
-    "const": (1.5, lambda b, step: -1.5 * torch.ones(T, T, dtype=b.dtype).tril(-1).triu(-1).expand_as(b)),
+    "const": (1.5, lambda b, step: torch.where(AT_OWN_KEY, -1.5, 0).to(b.dtype).expand_as(b)),
+    "freeze": (None, lambda b, step: b),
+    "zero-own": (None, lambda b, step: b.masked_fill(AT_OWN_KEY, 0)),
+    "only-own": (None, lambda b, step: b.masked_fill(~AT_OWN_KEY, 0)),
 }
 
 
@@ -410,19 +420,42 @@ def test_an_intervention_changes_the_bias_as_it_says(kind, step):
     value, expected = INTERVENED[kind]
     draw = Draw((0, 1), 1, step, "train")
     b = bias(p, Dense(x), scores, draw)
-    got = Intervened(bias, kind, value)(p, Dense(x), scores, draw)
-    torch.testing.assert_close(got.expand_as(b), expected(b, step))
+    intervened = Intervened(bias, Intervention(kind, value), OWN)
+    got = intervened(p, Dense(x), scores, draw).expand_as(b)
+    torch.testing.assert_close(got, expected(b, step))
+    last = scores[..., -3:, :]
+    torch.testing.assert_close(intervened(p, Dense(x), last, draw).expand_as(last), got[..., -3:, :])
+    changes = {"off-until": step < 10, "warmup": step < 10, "freeze": False}.get(kind, True)
+    assert torch.equal(got, b) != changes
 
 
 def test_a_scaled_field_starts_smaller_and_is_used_as_it_is():
     bias = part("fpa")
-    scaled = Intervened(bias, "field-scale", 0.1).parameters(DIMS)
+    scaled = Intervened(bias, Intervention("field-scale", 0.1)).parameters(DIMS)
     assert math.isclose(scaled["field"].std, 0.1 * bias.parameters(DIMS)["field"].std)
     assert scaled["level"] == bias.parameters(DIMS)["level"]
 
 
-def test_an_unknown_intervention_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match=", ".join(KINDS)):
-        Intervened(part("fpa"), "cut", 1)
-    with pytest.raises(ValueError, match="a number >= 0, not nan"):
-        Intervened(part("fpa"), "clamp", float("nan"))
+def test_a_frozen_bias_keeps_its_start_and_a_constant_has_no_parameters():
+    bias = part("fpa")
+    frozen = Intervened(bias, Intervention("freeze")).parameters(DIMS)
+    assert all(init.frozen for init in frozen.values())
+    assert frozen.keys() == bias.parameters(DIMS).keys()
+    assert Intervened(bias, Intervention("const", 1.0), OWN).parameters(DIMS) == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "message"),
+    [
+        ("cut", 1, ", ".join(KINDS)),
+        ("clamp", float("nan"), "from 0 to 1000000, not nan"),
+        ("clamp", -1.0, "from 0 to 1000000, not -1"),
+        ("zero-offset", 0, "from 1 to 1000000, not 0"),
+        ("warmup", 0, "from 1"),
+        ("freeze", 1.0, "freeze takes no value"),
+        ("clamp", None, "from 0 to 1000000, not None"),
+    ],
+)
+def test_a_bad_intervention_is_refused(kind, value, message):
+    with pytest.raises(ValueError, match=message):
+        Intervention(kind, value)

@@ -136,3 +136,12 @@ def test_the_sources_figures_of_the_ladder():
     assert papers.figure("ladder", {**options, "r": 6}, "fox", 4).value == "14-15"
     assert papers.figure("ladder", {**options, "slot": "plain"}, "fox", 4) is None
     assert papers.figure("ladder", {**options, "r": 11}, "fpa", 4) is None
+
+
+def test_the_source_s_figures_of_two_layers_are_about_their_own_depth_and_form():
+    options = {"layers": 2, "stacked": False, "seq_len": 32}
+    assert [papers.figure("mqar", options, arm, 32).value for arm in ("fpa", "softmax/fpa", "softmax")] == [0, 15, 15]
+    assert papers.figure("mqar", options | {"layers": 3}, "fpa", 32).value == "fails"
+    assert papers.figure("mqar", {"layers": 1, "stacked": True}, "softmax", 32) is None
+    assert papers.figure("mqar", options, "fpa:clamp=0.3/fpa", 32) is None
+    assert (papers.figure("assignment", {}, "fpa", 32).value, papers.figure("assignment", {}, "fox", 32).value) == (9, 15)

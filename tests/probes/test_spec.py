@@ -16,6 +16,17 @@ CANONICAL = {
     "fir(taps=3)": "fir(taps=3)",
     "rope+softmax/fpa": "rope/fpa",
     "softmax/fpa": "softmax/fpa",
+    "fpa:clamp=0.3/fpa": "fpa:clamp=0.3/fpa",
+    "fpa:clamp = .30+fir / fpa": "fir+fpa:clamp=0.3/fpa",
+    "fpa:off-until=500/fpa/fpa": "fpa:off-until=500/fpa/fpa",
+    "fpa-sum:freeze/softmax": "fpa-sum:freeze/softmax",
+    "fpa:const=1/fpa": "fpa:const=1/fpa",
+    "fpa:field-scale=0.0001/fpa": "fpa:field-scale=0.0001/fpa",
+    "fpa:field-scale=0.1234567/fpa": "fpa:field-scale=0.1234567/fpa",
+    "swa(w=8)+rope": "rope+swa(w=8)",
+    "rope+sa(w=16,draw=fixed)": "rope+sa(draw=fixed)",
+    "rope>sa(w=16)": "rope>sa",
+    "rope/fpa > moba(top=4,block=4)": "rope/fpa>moba(block=4,top=4)",
 }
 
 
@@ -34,7 +45,29 @@ def test_the_full_name_holds_every_axis_and_parameter():
     assert parse("fir+fpa").full() == "key_filter=fir(taps=7,sigma=2.0)+position=nope+bias=fpa+normaliser=softmax+routing=full"
 
 
+def test_an_intervention_is_part_of_the_full_name_and_a_spec_without_one_is_named_as_before():
+    assert parse("fpa:clamp=0.3/fpa").full() == parse("fpa/fpa").full().replace("full/", "full+intervention=clamp=0.3/")
+    assert len({parse(text).full() for text in ("fpa/fpa", "fpa:clamp=0.3/fpa", "fpa:clamp=0.1/fpa", "fpa:freeze/fpa")}) == 4
+
+
+def test_a_swap_is_trained_without_and_judged_with_its_routing():
+    spec = parse("fir+rope/fpa>sa(w=8)")
+    assert spec.trained == parse("fir+rope/fpa")
+    assert spec.judged == parse("fir+rope+sa(w=8)/fpa+sa(w=8)")
+    assert spec.full() == spec.trained.full() + ">routing=sa(w=8,draw=fresh)"
+    assert spec.of_layers(2) == spec.trained.layers
+    assert parse("rope").trained == parse("rope").judged == parse("rope")
+
+
 REFUSED = {
+    "rope+swa>sa": "a swap is of a model trained with full routing, not with swa",
+    "rope>sa>swa": "after > stands one routing, not 'sa>swa'",
+    "rope>": "after > stands one routing, not ''",
+    "rope>fpa": "after > stands one routing, not 'fpa'",
+    "rope>mobaa": "did you mean 'moba'?",
+    "rope>full": "full is what it is trained with",
+    "rope>gated": "gated has parameters to train, and a swap trains nothing",
+    "rope>sa/fpa": "after > stands one routing, not 'sa/fpa'",
     "fpaa": "unknown part 'fpaa'; did you mean 'fpa'?",
     "alibi+fox": "'alibi' and 'fox' are both a bias",
     "rope+rope": "'rope' and 'rope' are both a position",
@@ -57,6 +90,18 @@ REFUSED = {
     "fir(sigma=nan)": "sigma must be from 0.1",
     "fpa(beta=2)": "no parameter 'beta'; it takes none",
     "none": "unknown part 'none'",
+    "fpa:clmp=0.3/fpa": "unknown intervention 'clmp'; did you mean 'clamp'?",
+    "fpa:/fpa": "unknown intervention ''",
+    "fpa:clamp/fpa": "write clamp=value, not 'clamp'",
+    "fpa:freeze=1/fpa": "write freeze, not 'freeze=1'",
+    "fpa:clamp=much/fpa": "clamp takes float, not 'much'",
+    "fpa:clamp=-1/fpa": "clamp takes a number from 0 to 1000000, not -1",
+    "fpa:clamp=nan/fpa": "clamp takes a number from 0",
+    "fpa:off-until=0.5/fpa": "off-until takes int, not '0.5'",
+    "fpa:zero-offset=0/fpa": "zero-offset takes a number from 1",
+    "softmax:clamp=1/fpa": "no intervention on softmax: interventions are on FPA's bias",
+    "fox:clamp=1/fpa": "no intervention on fox",
+    "fpa:clamp=1:freeze/fpa": "clamp takes float, not '1:freeze'",
 }
 
 

@@ -201,16 +201,17 @@ def test_a_seed_whose_loss_is_not_finite_fails_with_its_step_and_the_others_go_o
     assert [r["seed"] for r in results] == [4, 5, 6]
     assert results[1]["status"] == "failed"
     assert results[1]["failure"] == {"step": 3, "quantity": "loss"}
-    assert results[1]["curve"] == [[50, None]]
+    assert results[1]["losses"] == [[50, None]]
     clean = train_seeds(Ladder(r=5), parse("fpa"), 4, (4, 5, 6), SHORT)
     for got, expected in zip((results[0], results[2]), (clean[0], clean[2]), strict=True):
         assert got["status"] == expected["status"]
         assert got["score"]["kl"] == pytest.approx(expected["score"]["kl"], rel=1e-3)
 
 
-def test_results_hold_the_curve_the_score_and_the_steps():
+def test_results_hold_the_losses_the_score_and_the_steps():
     (result,) = train_seeds(Ladder(r=4), parse("fpa"), 4, (0,), SHORT)
-    assert [step for step, _ in result["curve"]] == [50, 60]
+    assert [step for step, _ in result["losses"]] == [50, 60]
+    assert result["curve"] == []
     assert result["steps"] == 60
     assert set(result["score"]) == {"kl", "realised"}
     assert result["failure"] is None
@@ -218,37 +219,34 @@ def test_results_hold_the_curve_the_score_and_the_steps():
 
 @dataclass(frozen=True)
 class Leaving(Ladder):
-    """The ladder as a task that a seed leaves when it passes: r = 2 is passed at once, and confirmed or not by `confirms`."""
+    """The ladder as a task that a seed leaves when it passes: r = 2 is passed at once, and on fresh data from its `confirms`-th time on."""
 
     leave = True
-    confirms: bool = True
+    heads = False
+    confirms: int = 1
 
     def evaluation(self, rng, size):
+        LOOKS.append((size, rng.integers(1 << 62)))
         yield self.sample(rng, size)
 
     def solved(self, score):
+        fresh = [size for size, _ in LOOKS if size == 1024]
         passed = score["kl"] <= 0.5
-        return passed if self.confirms or len(SEEN) % 2 == 0 else passed & False
+        return passed if LOOKS[-1][0] == 256 else passed & (len(fresh) >= self.confirms)
 
 
-SEEN = []
+LOOKS = []  # (size, a number from its stream) of every evaluation's data
 
 
-class Recorded(Leaving):
-    """Counts the calls of solved, so that every second one, the confirmation, can fail."""
-
-    def solved(self, score):
-        outcome = super().solved(score)
-        SEEN.append(1)
-        return outcome
-
-
-@pytest.mark.parametrize("confirms", [True, False])
-def test_a_seed_that_passes_leaves_and_is_judged_on_fresh_data(confirms):
-    SEEN.clear()
-    results = train_seeds(Recorded(r=2, confirms=confirms), parse("fpa"), 4, (0, 1), replace(SHORT, steps=200))
-    assert {r["steps"] for r in results} == {50}
-    assert {r["status"] for r in results} == {"solved" if confirms else "unsolved"}
+@pytest.mark.parametrize(("confirms", "steps", "status"), [(1, 50, "solved"), (3, 150, "solved"), (99, 200, "unsolved")])
+def test_a_seed_that_passes_leaves_once_the_same_weights_pass_on_fresh_data_too(confirms, steps, status):
+    LOOKS.clear()
+    (result,) = train_seeds(Leaving(r=2, confirms=confirms), parse("fpa"), 4, (0,), replace(SHORT, steps=200))
+    assert (result["steps"], result["status"]) == (steps, status)
+    fixed, fresh = ([number for size, number in LOOKS if size == wanted] for wanted in (256, 1024))
+    assert len(set(fixed)) == 1
+    assert len(set(fresh)) == steps // 50  # sequences of its own at each step
+    assert not {*fixed} & {*fresh}
 
 
 def test_a_head_is_stored_where_keys_and_offsets_are_the_same_for_all_words():

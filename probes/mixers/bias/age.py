@@ -29,6 +29,8 @@ def ages(scores):
 class NoBias(Bias):
     """No bias."""
 
+    adds = False
+
     def parameters(self, dims):
         return {}
 

@@ -33,6 +33,8 @@ def field_and_level(p, x):
 class Fpa(Bias):
     """b_ts = beta min(0, min_{s<u<=t} phi_u - psi_s); backward with softmin weights of temperature 1."""
 
+    field = True
+
     def parameters(self, dims):
         return parameters(dims)
 
@@ -47,6 +49,8 @@ class Fpa(Bias):
 @dataclass(frozen=True)
 class FpaHard(Bias):
     """FPA with the plain gradient of the minimum (ties: the earliest)."""
+
+    field = True
 
     def parameters(self, dims):
         return parameters(dims)
@@ -63,6 +67,8 @@ class FpaHard(Bias):
 class FpaSum(Bias):
     """b_ts = beta sum_{s<u<=t} min(0, phi_u - psi_s)."""
 
+    field = True
+
     def parameters(self, dims):
         return parameters(dims)
 
@@ -78,6 +84,8 @@ class FpaSum(Bias):
 class FpaNoPsi(Bias):
     """FPA with the constant c_h for psi_s: every key has the same level. The field's h is drawn, so that starts agree, and unused."""
 
+    field = True
+
     def parameters(self, dims):
         return parameters(dims)
 
@@ -92,6 +100,8 @@ class FpaNoPsi(Bias):
 @dataclass(frozen=True)
 class FpaQueryLevel(Bias):
     """b_ts = beta min(0, min_{s<u<=t} phi_u - psi_t)."""
+
+    field = True
 
     def parameters(self, dims):
         return parameters(dims)

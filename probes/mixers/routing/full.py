@@ -4,26 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attnprobe.probes.mixers.parts import Routing
+from attnprobe.probes.mixers.parts import OnePath
 from attnprobe.probes.registry import register
 
 
 @register("full", paper="Vaswani et al. 2017")
 @dataclass(frozen=True)
-class Full(Routing):
+class Full(OnePath):
     """Every key up to the query's own position."""
 
     content_free = True
+    hides = False
 
-    def parameters(self, dims):
-        return {}
+    @classmethod
+    def of_window(cls, w):
+        return cls()
+
+    def fits(self, seq_len):
+        pass
 
     def masks(self, q, k, draw):
-        import torch
+        return [causal(q.shape[-2], k.shape[-2], k.device)]
 
-        T, S = q.shape[-2], k.shape[-2]
-        return [torch.ones(T, S, dtype=torch.bool, device=k.device).tril(S - T)]
 
-    def combine(self, p, x, paths):
-        (path,) = paths
-        return path
+def causal(T, S, device):
+    """Which of S keys stand at or before each of the last T positions: (T, S) boolean."""
+    import torch
+
+    return torch.ones(T, S, dtype=torch.bool, device=device).tril(S - T)
