@@ -82,7 +82,7 @@ def row(figure, results):
         "source": figure.source, "table": figure.table, "task": figure.task, "options": figure.options, "case": figure.case,
         "arm": figure.arm, "head_dim": figure.head_dim, "metric": figure.metric, "theirs": figure.value, "theirs_n": figure.n,
         "text": figure.text, "ours": None, "n": None, "interval": None, "winner": figure.winner, "p": None, "p_holm": None, "verdict": None,
-        "seconds": 0.0, "note": figure.note, "where": figure.where, "failed": [], "ahead": None,
+        "seconds": 0.0, "note": figure.note, "always": figure.always, "where": figure.where, "failed": [], "ahead": None,
     }  # fmt: skip
     if figure.task == COMPUTED:
         return made | {"ours": computed.quantity(figure.arm)}

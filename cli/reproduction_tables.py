@@ -71,7 +71,7 @@ def pages(report, console):
             yield Text(name, style="bold")
             yield table_of(table, names)
     if marks:
-        yield Text("Why ours is another, as measured", style="bold")
+        yield Text("Why ours is another, or what a match leaves open, as measured", style="bold")
         yield from (Text(f" {at} {note}") for note, at in marks.items())
         yield Text("")
     yield Text("The sources' own slips", style="bold")
@@ -81,8 +81,8 @@ def pages(report, console):
 
 
 def mark(row, marks):
-    """The number of a row's note, where ours does not match; marks: note -> number, filled."""
-    if row["note"] is None or row["verdict"] == MATCHES:
+    """The number of a row's note, where ours does not match or the note is told always; marks: note -> number, filled."""
+    if row["note"] is None or (row["verdict"] == MATCHES and not row["always"]):
         return ""
     return str(marks.setdefault(row["note"], len(marks) + 1))
 

@@ -14,7 +14,8 @@ class Figure:
 
     value: of `n` seeds solved; without n of the score `metric`; "fails": no seed solves; a range is a string, "14-15". winner: the arm,
     of the same head dimension, that the source finds ahead of this one. case: what tells a row from others of its table. where: what it
-    is a figure of. note: the measured reason why ours differs. quick: it is part of `--quick`. Of the task COMPUTED, arm names a
+    is a figure of. note: the measured reason why ours differs; always: it is told where ours
+    matches too, since it bears on what the match says. quick: it is part of `--quick`. Of the task COMPUTED, arm names a
     quantity.
     """
 
@@ -32,6 +33,7 @@ class Figure:
     winner: str | None = None
     note: str | None = None
     quick: bool = False
+    always: bool = False
 
     @property
     def counts(self):

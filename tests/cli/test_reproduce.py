@@ -375,3 +375,13 @@ def test_fpa_s_quick_figures_reproduce_where_we_say_that_they_do(tmp_path):
         ("theory", "r = 18", "p: 13 wins, no loss"),
         ("push-pop", "", "fpa-sum"),
     }
+
+
+def test_a_note_that_bears_on_a_match_is_told_beside_it_and_numbered_once():
+    from attnprobe.cli.reproduction_tables import mark
+
+    marks, base = {}, {"note": "depth", "verdict": "matches", "always": True}
+    assert [mark(base, marks), mark(base | {"verdict": "differs"}, marks)] == ["1", "1"]
+    assert mark(base | {"note": "other", "always": False}, marks) == mark(base | {"note": None}, marks) == ""
+    assert mark(base | {"note": "other", "always": False, "verdict": "differs"}, marks) == "2"
+    assert marks == {"depth": 1, "other": 2}
