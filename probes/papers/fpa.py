@@ -90,11 +90,12 @@ def earlier_work():
         "assignment": {"fpa": (9, "fox", None), "fox": (15, None, None)},
     }
     for task, arms in tasks.items():
+        options = {"statements": "pairs"} if task == "assignment" else {}
         for arm, (value, winner, note) in arms.items():
-            yield Figure("fpa", task, task, arm, 32, value, 15, EARLIER, {}, "", None, winner, note, task == "flip-flop")
+            yield Figure("fpa", task, task, arm, 32, value, 15, EARLIER, options, "", None, winner, note, task == "flip-flop")
 
     def mqar(case, options, arm, value, n, winner, note, quick=False, always=False):
-        given = options | {"stacked": False}
+        given = {"seq_len": 32, "vocabulary": 64, "pairs": 4, "init_std": 0.03, "stacked": False} | options
         return Figure("fpa", "mqar", "mqar", arm, 32, value, n, EARLIER, given, case, None, winner, note, quick, always)
 
     for arm, value, winner, note in (("fpa", 0, "softmax", None), ("softmax/fpa", 15, None, PLATEAU), ("softmax", 15, None, PLATEAU)):
