@@ -39,6 +39,8 @@ def training(
     if like is not None:
         if like != "zoology":
             raise ValueError(f"--like must be zoology, not {like!r}")
+        if r != 10 or seeds != "15":
+            raise ValueError("--like zoology times one seed of a task of its own: --r and --seeds do not go with it")
         zoology(arm or ["softmax", "fpa"], steps, rounds, as_json)
         return
     task = TASKS["ladder"](r=r)
@@ -57,14 +59,21 @@ def training(
 
 def zoology(arms, steps, rounds, as_json):
     """Time a step in the shape of Zoology's basic configuration and print it beside Zoology's own."""
+    from attnprobe.cli import inputs
     from attnprobe.cli.shell import console
     from attnprobe.probes import bench
-    from attnprobe.probes.spec import parse
-    from attnprobe.probes.zoology import SECONDS, YARDSTICK
+    from attnprobe.probes.run import check
+    from attnprobe.probes.zoology import SECONDS, YARDSTICK, ZoologyBasic
 
     if not 1 <= steps <= 10**4:
         raise ValueError(f"--steps must be from 1 to 10000, not {steps}")
-    found = bench.like_zoology([parse(text) for text in arms], steps, rounds)
+    task = ZoologyBasic()
+    asked = [inputs.arm(text, task.head_dim) for text in arms]
+    for one in asked:
+        check(task, one, steps * (rounds + 1))
+        if one.spec.swap:
+            raise ValueError(f"arm {one}: a swap is judged, not trained; there is no step to time")
+    found = bench.like_zoology(task, asked, steps, rounds)
     if as_json:
         print(json.dumps({"zoology": {"seconds": list(SECONDS), "yardstick": YARDSTICK}, "steps": found}))
         return
@@ -75,7 +84,7 @@ def zoology(arms, steps, rounds, as_json):
             f"{row['scaled']:.3f} at Zoology's {YARDSTICK:.0f}: {row['ratio']:.2f} of its own ({SECONDS[0]} to {SECONDS[1]})",
             highlight=False,
         )
-    out.print(f"one seed, {steps} steps a round, median of {rounds} rounds, one thread", style="dim", highlight=False)
+    out.print(f"one seed; steps a round: {steps}, rounds: {rounds}, of which the median; one thread", style="dim", highlight=False)
 
 
 def report(found, seeds, steps, rounds):

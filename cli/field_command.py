@@ -12,6 +12,7 @@ from attnprobe.cli.task_command import TaskGroup, task_options, typer_command
 from attnprobe.probes.tasks import TASKS
 
 SIMULATED = 64  # stacks of layers drawn for the simulation's mean
+DENSE = ("softmax", "softmax1")  # normalisers that give every allowed key a weight
 BLIND = ("none", "alibi", "alibi-fixed")  # biases that read no token
 # routing part -> what theory calls it and its window, of sequences of length n; none for a routing that looks at content
 THEORY = {
@@ -69,7 +70,7 @@ def run(task, *, arm, seeds, untrained, steps, as_json, quiet):
     for one in arms:
         task.check(one.spec, one.head_dim)
         check_bias(one)
-    with watch(arms, steps, quiet) as seen:
+    with watch(arms, steps, quiet or untrained) as seen:
         for one in arms:
             seen.started(one, 0, len(ids))
         rows = [measure(task, one, ids, recipe, untrained, seen) for one in arms]
@@ -108,8 +109,8 @@ def measure(task, arm, seeds, recipe, untrained, watch):
     for first in () if untrained else range(0, recipe.steps, BLOCK):
         training.block(first, min(first + BLOCK, recipe.steps))
         watch.stepped(arm, min(first + BLOCK, recipe.steps))
-    if not training.stack.seeds:
-        raise ValueError(f"arm {arm}: no seed is left to measure, all of {', '.join(map(str, seeds))} diverged")
+        if not training.stack.seeds:
+            raise ValueError(f"arm {arm}: no seed is left to measure, all of {', '.join(map(str, seeds))} diverged")
     found = shares(training, arm.spec)
     watch.finished(arm)
     simulated, recursion = expected(arm.spec.judged.of_layers(task.layers), task.seq_len)
@@ -132,7 +133,8 @@ def expected(mixers, n):
 
     none = [None] * len(mixers)
     one = mixers[0].routing
-    if one.name not in THEORY or any(mixer.routing != one for mixer in mixers):
+    plain = all(mixer.key_filter.pointwise and mixer.normaliser.name in DENSE for mixer in mixers)
+    if not plain or one.name not in THEORY or any(mixer.routing != one for mixer in mixers):
         return none, none
     kind, w = THEORY[one.name](one, n)
     windows, rng = routing.windows(kind, w, causal=True, ring=False), np.random.default_rng(0)

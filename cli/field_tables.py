@@ -22,8 +22,9 @@ def field_table(result):
     options = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in config["options"].items())
     notes = (
         "measured: share of pairs s <= t whose gradient d h_l[t] / d h_0[s] is not 0, mean over seeds and test-time draws",
-        "simulated: share that drawn windows reach, cut at the ends of the order as a model's are; - where a routing looks at content",
+        "simulated: share that drawn windows reach, cut at the ends of the order as a model's are",
         "recursion: swa exact; sa by T18, on a ring of slots, which reaches a little more; none for two windows at once",
+        "-: no theory where layers differ, a routing looks at content, keys are filtered or a weight may be 0",
     )
     setting = f"{result['task']}: {options}; {weights}; seeds {', '.join(str(seed) for seed in config['seeds'])}"
     return Group(Text(setting, style="bold"), table, *(Text(note, style="dim") for note in notes))

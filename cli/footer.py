@@ -1,8 +1,10 @@
 """The lines under a run's table: what is counted, how it is compared, on which seeds, and what to beware of."""
 
 from attnprobe.cli.lr_grid import line as grid_line
-from attnprobe.cli.report import FRESH, TUNED
 from attnprobe.cli.tables import columns_for
+from attnprobe.probes.papers import SEEN
+from attnprobe.probes.tasks import TASKS
+from attnprobe.probes.tasks.task import Task
 from attnprobe.probes.train import BLOCK, CANDIDATE, CONFIRM
 
 
@@ -20,19 +22,22 @@ def footer(report, console):
     if any(row["scores"].get(averaged) is not None for row in report["arms"]):
         yield f"random routings: scores are of one test-time draw; {averaged}: of the mean of class probabilities over {config['draws']}"
     if any(row["trained"] != row["mixer"] for row in report["arms"]):
-        yield "a>b: trained as a with full routing, then judged under routing b, without training"
+        when = " where a seed of a leaves, or at the last step, on fresh sequences" if config["leave"] else ""
+        yield f"a>b: trained as a with full routing, then judged under routing b, without training{when}"
     if report["family"]:
         pairs = f"{report['reference']} solves more, paired by seed"
         count = len(report["family"])
         controls = "; controls carry none" if any(row["control"] for row in report["arms"]) else ""
         yield f"p: one-sided exact sign test, {pairs}; Holm over {count} arm{'s' * (count > 1)}{controls}"
+    elif report["reference"] in [row["arm"] for row in report["arms"]]:
+        yield f"p: none, there is no other arm to compare {report['reference']} with"
     else:
-        yield f"p: none, the reference {report['reference']} is not among the arms with another one beside it"
+        yield f"p: none, the reference {report['reference']} is not among the arms; --reference names another"
     if any(row["control"] for row in report["arms"]):
         yield "below the line: the control, the same arms at a head dimension that suffices"
     if any(row["source"] for row in report["arms"]):
         yield "source: " + "; ".join(dict.fromkeys(row["source"]["where"] for row in report["arms"] if row["source"]))
-    yield seed_line(config["seeds"])
+    yield seed_line(config["seeds"], range(*config["chosen_on"]), config["fresh"])
     if "lr_grid" in report:
         yield grid_line(report["lr_grid"])
     gone = columns_for(report, console)[1]
@@ -40,6 +45,9 @@ def footer(report, console):
         yield f"not shown at this width: {', '.join(gone)} (--csv has every column)"
     for arm, seeds in config["near_threshold"].items():
         yield f"warning: {arm}: seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))} within 5 % of the threshold"
+    for task, seeds, why in SEEN:
+        if task == report["task"] and set(seeds) & set(config["seeds"]):
+            yield f"warning: seeds {seeds.start}:{seeds.stop}: {why}"
     for arm, seeds in config["unconfirmed"].items():
         ids = ", ".join(map(str, seeds))
         yield f"warning: {arm}: seed{'s' if len(seeds) > 1 else ''} {ids} passed at an evaluation, not on the fresh sequences"
@@ -61,12 +69,18 @@ def when_judged(report):
     return f"at one of the evaluations every {BLOCK} steps up to {step} on {CANDIDATE} sequences{only}, then on {CONFIRM} fresh ones"
 
 
-def seed_line(seeds):
-    """Which seeds ran, and whether choices were made on them."""
+def seed_line(seeds, chosen_on, fresh):
+    """Which seeds ran, and whether choices were made on them (a range) or better ones are there to report on."""
     name = f"seeds {seeds[0]}:{seeds[-1] + 1}"
-    if set(seeds) & set(TUNED):
-        return f"{name}: recipes were chosen on {TUNED.start}:{TUNED.stop}; report on fresh ones: --seeds {FRESH}"
+    if set(seeds) & set(chosen_on):
+        return f"{name}: recipes were chosen on {chosen_on.start}:{chosen_on.stop}; report on fresh ones: --seeds {fresh}"
     return f"{name}: no recipe was chosen on them"
+
+
+def common_seed_line(seeds, names):
+    """`seed_line` of several tasks, by name: what one of them was chosen on counts for all."""
+    tasks = [TASKS[name] for name in dict.fromkeys(names) if name in TASKS]
+    return seed_line(seeds, range(max((task.chosen_on.stop for task in tasks), default=Task.chosen_on.stop)), Task.fresh)
 
 
 def discordant_lines(report):

@@ -3,8 +3,9 @@
 import re
 from dataclasses import replace
 
+from attnprobe.probes.registry import nearest
 from attnprobe.probes.run import Arm
-from attnprobe.probes.spec import REGISTRIES, Spec, number, parse, parse_intervention, show
+from attnprobe.probes.spec import REGISTRIES, Spec, number, parse, parse_intervention, show, swappable
 
 SEEDS = re.compile(r"\d{1,18}(:\d{1,18})?", re.ASCII)
 MOST_SEEDS = 1000
@@ -68,23 +69,27 @@ def intervened(task, arms, texts):
                 spec = Spec((replace(first, intervention=change), *above))
                 made.append(Arm(str(spec), spec, a.head_dim))
         if not made:
-            raise ValueError(f"--intervene {text}: none of the arms has FPA's bias in every layer; give one, such as --arm fpa")
+            raise ValueError(f"--intervene {text}: none of the arms has FPA's bias, as yet unchanged, in every layer; give --arm fpa")
     return [a for a in dict.fromkeys(made) if (a.spec, a.head_dim) not in {(b.spec, b.head_dim) for b in arms}]
 
 
 def with_swaps(arms, names, window):
     """The Arms, each one of full routing followed by itself judged under the routings named (`swa,sa`) for a window. Raises ValueError."""
-    routings = [REGISTRIES["routing"][name.strip()].of_window(window) for name in names.split(",")]
-    if not any(swappable(a) for a in arms):
+    asked = [name.strip() for name in names.split(",")]
+    for name in asked:
+        if name not in REGISTRIES["routing"]:
+            raise ValueError(f"--swap: unknown routing {name!r}{nearest(name, swappable())}")
+    routings = [REGISTRIES["routing"][name].of_window(window) for name in asked]
+    if not any(takes_swaps(a) for a in arms):
         raise ValueError(f"--swap is of arms trained with full routing, and none of {', '.join(str(a) for a in arms)} is")
     made = []
     for a in arms:
         made.append(a)
-        if swappable(a):
+        if takes_swaps(a):
             made += [replace(a, name=f"{a.name}>{show(routing)}", spec=replace(a.spec, swap=routing)) for routing in routings]
     return once(made)
 
 
-def swappable(arm):
+def takes_swaps(arm):
     """Whether every layer of an arm is trained and judged with full routing."""
     return not any(layer.routing.hides for layer in arm.spec.judged.layers)

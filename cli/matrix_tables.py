@@ -7,7 +7,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from attnprobe.cli.footer import seed_line
+from attnprobe.cli.footer import common_seed_line
 from attnprobe.cli.lr_grid import line as grid_line
 
 HEAT = ((0.0, "white on #7f1d1d"), (0.5, "black on #ea580c"), (0.999, "black on #facc15"), (1.0, "black on #22c55e"))  # up to a rate
@@ -73,7 +73,7 @@ def legend(made, numbered):
         )
     yield from forms(made)
     yield from refusals(made)
-    yield seed_line(made["seeds"])
+    yield common_seed_line(made["seeds"], [cell["task"] for cell in made["cells"]])
     if made["lr_grid"]:
         yield grid_line(made["lr_grid"])
 

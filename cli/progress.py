@@ -24,20 +24,29 @@ class Quiet(Silent):
 
 
 class Plain(Quiet):
-    """A line when an arm's stored seeds are known and one when it is done."""
+    """A line when an arm's stored seeds are known and one when it is done; arms that share a training end with it."""
 
     def __init__(self, steps):
-        self.steps, self.todo, self.done, self.start = steps, 0, 0, time.perf_counter()
+        self.steps, self.todo, self.ended, self.start = steps, {}, 0, time.perf_counter()
 
     def started(self, arm, reused, missing):
-        self.todo += missing > 0
+        if missing:
+            self.todo.setdefault(training(arm), []).append(arm)
         print(f"{arm}: {reused} of {reused + missing} stored" + (f", {missing} to train" if missing else ""), file=sys.stderr, flush=True)
 
     def finished(self, arm):
-        self.done += 1
-        spent = time.perf_counter() - self.start
-        left = spent / self.done * (self.todo - self.done)
-        print(f"{arm}: done, arm {self.done} of {self.todo}, {spent:.0f} s so far, about {left:.0f} s left", file=sys.stderr, flush=True)
+        told = f"{arm}: done"
+        if arm == self.todo[training(arm)][-1]:
+            self.ended += 1
+            spent = time.perf_counter() - self.start
+            left = spent / self.ended * (len(self.todo) - self.ended)
+            told += f", training {self.ended} of {len(self.todo)}, {spent:.0f} s so far, about {left:.0f} s left"
+        print(told, file=sys.stderr, flush=True)
+
+
+def training(arm):
+    """What arms share that are trained once."""
+    return arm.spec.trained, arm.head_dim
 
 
 class Live:

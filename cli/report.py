@@ -8,8 +8,6 @@ from attnprobe.probes.stats import clopper_pearson, discordant, holm, median, si
 
 SCHEMA = 1
 NEAR = 0.05  # of the threshold, or of the error it allows: a seed this close is named, since another rule would judge it otherwise
-TUNED = range(0, 15)  # the seeds that recipes were chosen on
-FRESH = "100:115"
 
 
 def build(command, task, recipe, seeds, head_dim, device, reference, results):
@@ -41,6 +39,8 @@ def build(command, task, recipe, seeds, head_dim, device, reference, results):
             "evaluated": "exhaustive" if task.exhaustive else "sampled",
             "rule": task.rule,
             "leave": task.leave,
+            "chosen_on": [task.chosen_on.start, task.chosen_on.stop],
+            "fresh": task.fresh,
             "near_threshold": near_threshold(rows),
             "unconfirmed": unconfirmed(rows) if task.leave else {},
         },
@@ -79,6 +79,7 @@ def arm_row(task, result):
     return {
         "arm": str(arm),
         "mixer": str(arm.spec),
+        "leaves": may_leave(task, arm.spec),
         "trained": str(arm.spec.trained),
         "head_dim": arm.head_dim,
         "control": arm.control,
@@ -111,6 +112,12 @@ def median_of(name, results):
     """The median over seeds of a score; None where no seed has it."""
     values = [r["score"][name] for r in results if name in r["score"]]
     return median(values) if values else None
+
+
+def may_leave(task, spec):
+    """Whether an arm's seeds are looked at in training and leave when they pass: not those of a swap, nor of a bias still changing."""
+    transient = (mixer.intervention and mixer.intervention.transient for mixer in spec.of_layers(task.layers))
+    return task.leave and spec.swap is None and not any(transient)
 
 
 def realisation(task, done, said):
@@ -175,9 +182,11 @@ def near_threshold(rows):
 
 
 def unconfirmed(rows):
-    """Seeds that reached the threshold at an evaluation and missed it on the fresh one, as arm -> seeds."""
+    """Seeds that reached the threshold at an evaluation and never on fresh sequences, as arm -> seeds; of arms that may leave."""
     found = {}
     for row in rows:
+        if not row["leaves"]:
+            continue
         limit, low = row["metric"]["threshold"], row["metric"]["better"] == "low"
         for seed in row["seeds"]:
             values = [value for _, value in seed["curve"] if value is not None]

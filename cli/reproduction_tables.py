@@ -7,7 +7,7 @@ from rich.text import Text
 
 from attnprobe.cli.agreement import DIFFERS, FAILED, MATCHES, SAME_DIRECTION
 from attnprobe.cli.computed import slips
-from attnprobe.cli.footer import seed_line
+from attnprobe.cli.footer import common_seed_line
 from attnprobe.cli.tables import number, p_value
 from attnprobe.probes.papers import SEEN
 
@@ -120,7 +120,7 @@ def footer(report, gone):
     yield "differs: everything else"
     yield "k/n: solved seeds, interval by Clopper-Pearson; scores: mean over seeds, interval by Student's t"
     yield "Holm p: one-sided exact sign test, the source's winner against the arm, paired by seed; adjusted within its table"
-    yield seed_line(report["seeds"])
+    yield common_seed_line(report["seeds"], [row["task"] for row in report["rows"]])
     for task, seeds, why in SEEN:
         if set(seeds) & set(report["seeds"]) and any(row["task"] == task for row in report["rows"]):
             yield f"warning: {task} on seeds {seeds.start}:{seeds.stop}: {why}"

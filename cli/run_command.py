@@ -11,10 +11,14 @@ import typer
 from attnprobe.cli.lr_grid import SELECTION
 from attnprobe.cli.shell import EXIT_CONTRADICTION, EXIT_SEEDS_FAILED
 from attnprobe.cli.task_command import TaskGroup, task_options, typer_command
-from attnprobe.probes.mixers.intervention import KINDS
 from attnprobe.probes.tasks import TASKS
 
 WINDOW = 16  # of a swapped routing
+CHANGES = (
+    "clamp=c (at least -c), off-until=K (0 for K steps), warmup=K (growing for K steps), freeze (maps not trained), zero-own (0 from "
+    "a value to its own key), only-own (0 elsewhere), zero-offset=j (0 at distance j), const=c (-c from value to own key in its place), "
+    "field-scale=a (initial maps times a)"
+)
 ARMS, TRAINING, OUTPUT = "What is compared", "How it is trained and where it is kept", "What is printed"
 
 
@@ -32,7 +36,7 @@ def shared_options(task):
         "intervene": option(
             list[str] | None,
             None,
-            f"Every arm with FPA's bias in all layers again, changed in layer 1, repeatable: {', '.join(KINDS)}.",
+            f"Every arm with FPA's bias in all layers again, changed in layer 1, repeatable: {CHANGES}.",
             ARMS,
             metavar="KIND[=VALUE]",
         ),
@@ -45,7 +49,7 @@ def shared_options(task):
         "swap": option(
             str | None, None, "Judge arms of full routing under these routings too, trained once: swa,sa,union,moba.", ARMS, metavar="NAMES"
         ),
-        "window": option(int | None, None, "Keys that a swapped routing's rows see.", ARMS, show_default=str(WINDOW)),
+        "window": option(int | None, None, "w of what --swap names; of moba: w / 8 blocks of 8.", ARMS, show_default=str(WINDOW)),
         "seeds": option(str, "15", "A count (15 is 0:15) or a range (100:115).", TRAINING),
         "steps": option(int, recipe.steps, "Optimiser steps.", TRAINING),
         "lr": option(float, recipe.lr, "Peak learning rate.", TRAINING),
@@ -136,7 +140,7 @@ def run(
             raise ValueError(f"--{name} must be at least 1, not {value}")
     check_device(device)
     base = inputs.arm(reference, head_dim)
-    check(task, base)
+    check(task, base, steps)
     arms = inputs.arms(task, arm, head_dim, base.spec, control)
     arms += inputs.intervened(task, arms, dict.fromkeys([*(intervene or []), *(task.ablation if ablation else [])]))
     if swap is not None:
@@ -144,7 +148,7 @@ def run(
     elif window is not None:
         raise ValueError("--window is of the routings that --swap names, and there is no --swap")
     for one in arms:
-        check(task, one)
+        check(task, one, steps)
     kept = Store(store, warn=lambda line: print(f"warning: {line}", file=sys.stderr))
     if dry_run:
         from attnprobe.cli.dry_run import show

@@ -151,4 +151,4 @@ def title(report):
     """One line that says what was run."""
     given = {name.replace("_", "-"): value for name, value in report["config"]["options"].items() if value is not False}
     options = " ".join(f"--{name}" if value is True else f"--{name} {value}" for name, value in given.items())
-    return Text(f"{report['task']} {options}", style="bold")
+    return Text(f"{report['task']} {options}".rstrip(), style="bold")

@@ -43,36 +43,35 @@ def training(task, arms, seeds, recipe, rounds, progress=lambda arm: None):
     ]
 
 
-def like_zoology(specs, steps, rounds, progress=lambda spec: None):
-    """For each Spec: {mixer, seconds, yardstick, scaled, ratio}: one optimiser step of one seed of Zoology's basic configuration.
+def like_zoology(task, arms, steps, rounds):
+    """For each Arm: {arm, mixer, seconds, yardstick, scaled, ratio}: one optimiser step of one seed of a ZoologyBasic task.
 
-    seconds: process seconds a step, data included, the median over rounds; yardstick: see there, measured between the rounds;
-    scaled: seconds at Zoology's yardstick; ratio: scaled over the middle of Zoology's own. One torch thread.
+    seconds: process seconds a step, the median over rounds, without the data that an earlier arm has drawn; yardstick: see there,
+    measured between the rounds; scaled: seconds at Zoology's yardstick; ratio: scaled over the middle of Zoology's own. One thread.
     """
     import torch
 
-    from attnprobe.probes.zoology import SECONDS, YARDSTICK, ZoologyBasic
+    from attnprobe.probes.zoology import SECONDS, YARDSTICK
 
     keep_freed_memory()
     torch.set_num_threads(1)
-    task = ZoologyBasic()
     recipe = replace(task.recipe, steps=steps * (rounds + 1))
-    runs = {spec: Training(task, spec, task.head_dim, (0,), recipe, "cpu", None) for spec in specs}
-    times, speeds = {spec: [] for spec in specs}, [yardstick()]
+    runs = {arm: Training(task, arm.spec, arm.head_dim, (0,), recipe, "cpu", None) for arm in arms}
+    times, speeds = {arm: [] for arm in arms}, [yardstick()]
     for round_ in range(rounds + 1):
-        for spec, run in runs.items():
+        for arm, run in runs.items():
             start = time.process_time()
             for first in range(round_ * steps, (round_ + 1) * steps, BLOCK):
                 run.block(first, min(first + BLOCK, (round_ + 1) * steps))
-            times[spec].append((time.process_time() - start) / steps)
-            progress(spec)
+            times[arm].append((time.process_time() - start) / steps)
         speeds.append(yardstick())
     speed = median(speeds)
     found = []
-    for spec, spent in times.items():
+    for arm, spent in times.items():
         seconds = median(spent[1:])  # the first round warms up
         scaled = seconds * speed / YARDSTICK
-        found.append({"mixer": str(spec), "seconds": seconds, "yardstick": speed, "scaled": scaled, "ratio": scaled / median(SECONDS)})
+        own = {"seconds": seconds, "yardstick": speed, "scaled": scaled, "ratio": scaled / median(SECONDS)}
+        found.append({"arm": str(arm), "mixer": str(arm.spec)} | own)
     return found
 
 

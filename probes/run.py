@@ -72,9 +72,9 @@ def default_workers():
     return min(MOST_WORKERS, cores)
 
 
-def check(task, arm):
-    """Raise ValueError, with the reason, where an arm or its interventions make no sense on a task."""
-    intervention.check(task, arm.spec)
+def check(task, arm, steps=None):
+    """Raise ValueError, with the reason, where an arm or its interventions make no sense on a task, trained for `steps` where given."""
+    intervention.check(task, arm.spec, steps)
     task.check(arm.spec, arm.head_dim)
 
 
@@ -97,7 +97,7 @@ def run_probe(task, arms, seeds, recipe, store, device="cpu", threads=1, workers
     """
     watch = watch or Silent()
     for arm in arms:
-        check(task, arm)
+        check(task, arm, recipe.steps)
     held = {arm: {} for arm in arms} if fresh else stored(task, arms, seeds, recipe, device, store)
     missing = lacking(arms, seeds, held)
     for arm in arms:

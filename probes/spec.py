@@ -138,8 +138,14 @@ def parse_swap(piece, text):
     """The routing after `>`."""
     name = PART.fullmatch(piece)
     if not name or name["name"] not in REGISTRIES["routing"]:
-        raise ValueError(f"spec {text!r}: after > stands one routing, not {piece!r}{nearest(piece, REGISTRIES['routing'])}")
+        raise ValueError(f"spec {text!r}: after > stands one routing, not {piece!r}{nearest(piece, swappable())}")
     return parse_part(piece, text)[0]
+
+
+def swappable():
+    """The routings that can be swapped in: those that hide keys and train nothing."""
+    routings = {name: REGISTRIES["routing"][name] for name in REGISTRIES["routing"]}
+    return [name for name, cls in routings.items() if cls.hides and not cls().parameters(Dims(1, 1, 1))]
 
 
 def parse_layer(layer, text):

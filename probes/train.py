@@ -217,28 +217,28 @@ class Training:
         for one, model in self.judged.items():
             trained = model is self.model
             own = {name: v[confirmed] for name, v in score.items()} if trained else self.score(model, step, *fresh(step), leavers)
-            solved = self.task.solved(own)
-            for n, seed in enumerate(chosen(self.stack.seeds, leavers)):
-                values = {name: v[n].item() for name, v in own.items()}
-                self.finish(one, seed, "solved" if solved[n] else "unsolved", values, step)
+            self.settle(one, chosen(self.stack.seeds, leavers), own, step)
         self.stack.keep(~leavers, self.optimiser)
 
     def judge(self, step):
-        """Judge the seeds in the stack on evaluation data; a non-finite metric fails a seed."""
-        import torch
-
+        """Judge the seeds in the stack on evaluation data."""
         path, size = fresh(step) if self.task.leave else (("test",), self.task.test_size)  # ("test",) has been looked at
         heads = self.heads(step)
         for one, model in self.judged.items():
-            score = self.score(model, step, path, size)
-            solved = self.task.solved(score)
-            for n, seed in enumerate(self.stack.seeds):
-                values = {name: v[n].item() for name, v in score.items()}
-                bad = [name for name, v in score.items() if not torch.isfinite(v[n])]
-                if bad:
-                    self.finish(one, seed, "failed", {}, step, failure={"step": step, "quantity": bad[0]})
-                else:
-                    self.finish(one, seed, "solved" if solved[n] else "unsolved", values, step, head=heads[n])
+            self.settle(one, self.stack.seeds, self.score(model, step, path, size), step, heads)
+
+    def settle(self, one, seeds, score, step, heads=None):
+        """Write down what seeds score under one of the specs; a non-finite metric fails a seed."""
+        import torch
+
+        solved = self.task.solved(score)
+        for n, seed in enumerate(seeds):
+            values = {name: v[n].item() for name, v in score.items()}
+            bad = [name for name, v in score.items() if not torch.isfinite(v[n])]
+            if bad:
+                self.finish(one, seed, "failed", {}, step, failure={"step": step, "quantity": bad[0]})
+            else:
+                self.finish(one, seed, "solved" if solved[n] else "unsolved", values, step, head=heads[n] if heads else None)
 
     def score(self, model, step, path, size, which=None):
         """Each metric (N,), float64: the mean over the evaluation's examples, weights and sums in float64; of seeds where `which`."""
@@ -300,7 +300,7 @@ class Training:
             "score": score,
             "steps": steps,
             "losses": finite(self.losses[seed]),
-            "curve": finite(self.curves[seed]),
+            "curve": [] if one.swap else finite(self.curves[seed]),  # swapped weights are looked at once, when judged
             "traces": {name: finite(points) for name, points in self.traces[seed].items()},
             "data_hash": self.hashes[seed].hexdigest(),
             "head": head,

@@ -70,7 +70,7 @@ class PathBias(torch.autograd.Function):
         d_phi, d_psi, d_beta = share_out(heights, squared(grad, heights.shape[1]), values, ctx.op, ctx.of_query)
         scale = beta[..., 0]
         d_phi, d_psi = (d[:, :T].reshape(phi.shape) * scale for d in (d_phi, d_psi))
-        return d_phi, d_psi, (d_beta.view(*lead, 1, 1) / beta).sum_to_size(beta.shape), None, None
+        return d_phi, d_psi, (d_beta.view(*lead, 1, 1) / beta.clamp(min=torch.finfo(beta.dtype).tiny)).sum_to_size(beta.shape), None, None
 
 
 def dips(field, level, of_query):

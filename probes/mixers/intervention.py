@@ -108,8 +108,9 @@ class Intervened(Bias):
         return (distance == 1) & of_value[S - T :, None]
 
 
-def check(task, spec):
-    """Raise ValueError, with the reason, where a spec intervenes on anything but layer 1's bias in a task of more than one layer."""
+def check(task, spec, steps=None):
+    """Raise ValueError, with the reason, where a spec intervenes on anything but layer 1's bias in a task of more than one layer, or
+    where an intervention that ends, so that a seed is judged in its final state, does not end within `steps`, if given."""
     layers = spec.of_layers(task.layers)
     for i, mixer in enumerate(layers, 1):
         change = mixer.intervention
@@ -120,6 +121,8 @@ def check(task, spec):
         if i > 1:
             rest = "/".join([mixer.bias.name] * (task.layers - 1))
             raise ValueError(f"{change}: an intervention is on layer 1 alone; give each layer, as in {mixer.bias.name}:{change}/{rest}")
+        if steps is not None and change.transient and change.value >= steps:
+            raise ValueError(f"{change}: it must end before the last step, of {steps}; a seed is judged in its final state")
         shape = task.model
         if change.kind in OWN and not shape.own:
             raise ValueError(f"{change} is about a value and its own key just before it, and {task.name} has none")

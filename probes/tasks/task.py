@@ -8,7 +8,8 @@ from abc import ABC, abstractmethod
 class Task(ABC):
     """A probe. Subclasses are frozen dataclasses; their fields are the task's options on the command line.
 
-    Class attributes: name (by @register); version: int, raised when results are no longer comparable; leave: a seed that
+    Class attributes: name (by @register); version: int, raised when results are no longer comparable; chosen_on: the seeds that
+    its recipe was chosen on; fresh: seeds to report on; leave: a seed that
     passes an evaluation leaves the stack; traced: the Traces followed in training; heads: results keep each seed's keys and
     offsets of the last row; gradient: results keep the norm of each seed's first gradient, as the score `gradient`; num_heads,
     layers: of the model; test_size: examples of the final evaluation; at_once: how many of them go through the model at a time,
@@ -21,6 +22,8 @@ class Task(ABC):
     """
 
     version = 1
+    chosen_on = range(15)
+    fresh = "100:115"
     leave = False
     traced = ()
     heads = False

@@ -76,7 +76,7 @@ def test_a_run_with_interventions_names_each_arm_in_table_json_and_store(store, 
 
 
 def test_the_ablation_is_the_documented_set(store):
-    done = invoke("run", "mqar", *QUICK[:-2], "--workers", "1", *store, "--arm", "fpa", "--ablation", "--dry-run", "--steps", "1")
+    done = invoke("run", "mqar", *QUICK[:-2], "--workers", "1", *store, "--arm", "fpa", "--ablation", "--dry-run", "--steps", "700")
     assert done.exit_code == 0, done.output
     for change in Mqar.ablation:
         assert f"fpa:{change}/fpa" in done.stdout
@@ -87,9 +87,14 @@ def test_the_ablation_is_the_documented_set(store):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ("run mqar --arm fpa --intervene off-until=50 --steps 50", "off-until=50: it must end before the last step, of 50"),
+        ("run mqar --arm fpa --intervene warmup=99 --steps 50", "warmup=99: it must end before the last step, of 50"),
         ("run mqar --intervene clmp=1", "unknown intervention 'clmp'; did you mean 'clamp'?"),
         ("run mqar --intervene clamp", "write clamp=value"),
-        ("run mqar --arm softmax/fpa --intervene clamp=1", "none of the arms has FPA's bias in every layer; give one, such as --arm fpa"),
+        (
+            "run mqar --arm softmax/fpa --intervene clamp=1",
+            "none of the arms has FPA's bias, as yet unchanged, in every layer; give --arm fpa",
+        ),
         ("run mqar --arm fpa:clamp=1", "an intervention is on layer 1 alone; give each layer, as in fpa:clamp=1/fpa"),
         ("run mqar --stacked --intervene clamp=1", "mqar has one layer here"),
         ("run ladder --intervene clamp=1", "ladder has one layer here"),
@@ -118,9 +123,10 @@ def test_a_trace_table_gives_medians_over_the_seeds_still_there_and_over_last_va
         "n": 3,
         "seeds": [seed((0, -1.0), (50, -2.0)), seed((0, -2.0), (50, -4.0), (100, -6.0)), seed((0, -9.0), (50, None))],
     }
-    (table,) = traces.trace_tables({"arms": [row, {"arm": "softmax@32", "n": 1, "seeds": [{"traces": {}}]}]})
+    table, told = traces.trace_tables({"arms": [row, {"arm": "softmax@32", "n": 1, "seeds": [{"traces": {}}]}]})
+    assert "medians over the seeds still in training" in told
     assert table.title == "own key bias, at step"
-    assert [[*column.cells] for column in table.columns] == [["fpa"], ["-2"], ["-3 (2)"], ["-6 (1)"], ["-"], ["-4 (2)"]]
+    assert [[*column.cells] for column in table.columns] == [["fpa"], ["-2"], ["-3 (2)"], ["-6 (1)"], ["-4 (2)"]]  # none was looked at 400
     assert list(traces.trace_tables({"arms": [{"arm": "x@1", "n": 1, "seeds": [{"traces": {}}]}]})) == []
 
 
@@ -141,10 +147,11 @@ def test_seeds_that_passed_at_an_evaluation_and_not_on_fresh_sequences_are_warne
     def seed(number, status, *values):
         return {"seed": number, "status": status, "curve": [[50 * i, value] for i, value in enumerate(values, 1)]}
 
-    high = {"arm": "fpa@32", "metric": {"threshold": 0.99, "better": "high"}}
+    high = {"arm": "fpa@32", "leaves": True, "metric": {"threshold": 0.99, "better": "high"}}
     seeds = [seed(7, "solved", 0.5, 0.995), seed(8, "unsolved", 0.5, 0.99), seed(9, "unsolved", 0.5, None, 0.98)]
     assert unconfirmed([high | {"seeds": seeds}]) == {"fpa@32": [8]}
-    low = {"arm": "fox@4", "metric": {"threshold": 0.1, "better": "low"}}
+    assert unconfirmed([high | {"leaves": False, "seeds": seeds}]) == {}
+    low = {"arm": "fox@4", "leaves": True, "metric": {"threshold": 0.1, "better": "low"}}
     assert unconfirmed([low | {"seeds": [seed(1, "unsolved", 0.1), seed(2, "unsolved", 0.5)]}]) == {"fox@4": [1]}
 
 

@@ -455,7 +455,9 @@ def test_a_step_in_zoology_s_shape_reads_out_every_position_over_all_tokens_and_
     (row,) = found["steps"]
     assert row["scaled"] == pytest.approx(row["seconds"] * row["yardstick"] / 79)
     assert row["ratio"] == pytest.approx(row["scaled"] / 0.142)
-    assert invoke("bench", "training", "--like", "mad-lab").exit_code == 2
+    for bad in (["--like", "mad-lab"], ["--like", "zoology", "--r", "6"], ["--like", "zoology", "--arm", "fpa>sa"]):
+        assert invoke("bench", "training", *bad).exit_code == 2
+    assert "w must be at most 64" in invoke("bench", "training", "--like", "zoology", "--arm", "fpa+swa(w=99)").stderr
 
 
 def test_the_benchmark_of_the_bias_prints_its_two_ratios():

@@ -186,3 +186,43 @@ def test_help_of_fields_opens_with_an_example_and_lists_the_family_alone():
     assert "latch" in listed
     assert "topic" in listed
     assert "ladder" not in listed
+
+
+def test_filtered_keys_sparse_weights_and_a_threshold_have_no_theory():
+    for text in ("fir+rope+swa(w=4)", "rope+sparsemax", "rope+power-tau", "rope+entmax15+sa"):
+        simulated, recursion = expected(parse(text).of_layers(3), 32)
+        assert simulated == recursion == [None] * 3
+    assert None not in expected(parse("rope+softmax1+swa(w=4)").of_layers(3), 32)[0]
+
+
+def test_a_swap_of_a_task_whose_seeds_leave_is_told_to_be_judged_once_and_is_not_warned_of(store):
+    command = ["run", "copy", "--seeds", "1", "--steps", "100", "--batch", "8", "--workers", "1", *store, "--arm", "rope", "--swap", "swa"]
+    done = CliRunner().invoke(app, command, env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    assert "judged under routing b, without training where a seed of a leaves, or at the last step, on fresh sequences" in done.stdout
+    assert "passed at an evaluation" not in done.stdout
+    report = json.loads(CliRunner().invoke(app, [*command, "--window", "4", "--json", "--quiet"]).stdout)
+    curves = {row["mixer"]: [seed["curve"] for seed in row["seeds"]] for row in report["arms"]}
+    assert len(curves["rope"][0]) == 2
+    assert curves["rope>swa(w=4)"] == [[]]
+
+
+@pytest.mark.parametrize(
+    ("task", "seeds", "said"),
+    [
+        ("copy", "30:31", "recipes were chosen on 0:75"),
+        ("count", "30:31", "no recipe was chosen on them"),
+        ("name-search", "3:4", "--seeds 200:215"),
+    ],
+)
+def test_the_footer_names_the_seeds_that_a_task_s_own_recipe_was_chosen_on(task, seeds, said, store):
+    command = ["run", task, "--seeds", seeds, "--steps", "2", "--batch", "2", "--workers", "1", *store, "--arm", "fpa", "--no-control"]
+    assert said in CliRunner().invoke(app, command, env={"COLUMNS": "200"}).stdout
+
+
+def test_the_time_left_counts_trainings_and_not_the_routings_that_share_one(store):
+    command = ["run", "copy", "--seeds", "1", "--steps", "2", "--batch", "2", "--workers", "1", *store, "--arm", "rope", "--arm", "fpa"]
+    told = CliRunner().invoke(app, [*command, "--swap", "swa,union"]).stderr
+    lines = [line for line in told.splitlines() if ": done" in line]
+    assert [line.partition(":")[0] for line in lines] == ["rope@32", "rope>swa@32", "rope>union@32", "fpa@32", "fpa>swa@32", "fpa>union@32"]
+    assert [line.partition("training ")[2][:6] for line in lines] == ["", "", "1 of 2", "", "", "2 of 2"]

@@ -164,3 +164,11 @@ def test_the_bias_takes_a_beta_of_fewer_axes_and_gives_it_its_own_gradient():
     beta = torch.full((1, 1, 1, 1, 1), 1.5, dtype=torch.float64, requires_grad=True)
     (d_beta,) = torch.autograd.grad(path_bias(phi, psi, beta, 9).sum(), beta)
     torch.testing.assert_close(d_beta, (path_bias(phi, psi, beta, 9).sum() / 1.5).view_as(beta).detach())
+
+
+def test_a_strength_of_0_gives_no_bias_and_finite_gradients():
+    phi, psi = (walk(9, 3.0, seed=seed).requires_grad_() for seed in (0, 3))
+    beta = torch.zeros(3, 1, 1, dtype=torch.float64, requires_grad=True)
+    b = path_bias(phi, psi, beta, 9)
+    assert not b.any()
+    assert all(torch.isfinite(g).all() for g in torch.autograd.grad(b.sum(), (phi, psi, beta)))

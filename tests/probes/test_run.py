@@ -1,5 +1,6 @@
 """run_probe: resume, fresh, workers, and what a killed run leaves behind."""
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from attnprobe.probes import papers
 from attnprobe.probes.run import Arm, Silent, run_probe
 from attnprobe.probes.spec import parse
 from attnprobe.probes.store import Store
+from attnprobe.probes.tasks import TASKS
 from attnprobe.probes.tasks.ladder import Ladder
 
 TASK = Ladder(r=4)
@@ -93,7 +95,7 @@ def test_killing_a_run_loses_at_most_the_arms_in_flight_and_leaves_no_process(tm
     command += ["--store", str(tmp_path / "results"), "--json"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     for line in process.stderr:
-        if "done, arm 2" in line:
+        if "done, training 2" in line:
             break
     workers = children(process.pid)
     assert len(workers) >= 2
@@ -139,9 +141,11 @@ def test_the_sources_figures_of_the_ladder():
 
 
 def test_the_source_s_figures_of_two_layers_are_about_their_own_depth_and_form():
-    options = {"layers": 2, "stacked": False, "seq_len": 32}
+    options = dataclasses.asdict(TASKS["mqar"]())
     assert [papers.figure("mqar", options, arm, 32).value for arm in ("fpa", "softmax/fpa", "softmax")] == [0, 15, 15]
     assert papers.figure("mqar", options | {"layers": 3}, "fpa", 32).value == "fails"
-    assert papers.figure("mqar", {"layers": 1, "stacked": True}, "softmax", 32) is None
+    assert papers.figure("mqar", dataclasses.asdict(TASKS["mqar"](stacked=True)), "softmax", 32) is None
+    assert papers.figure("mqar", options | {"pairs": 2}, "fpa", 32) is None
     assert papers.figure("mqar", options, "fpa:clamp=0.3/fpa", 32) is None
-    assert (papers.figure("assignment", {}, "fpa", 32).value, papers.figure("assignment", {}, "fox", 32).value) == (9, 15)
+    assert [papers.figure("assignment", {"statements": "pairs"}, arm, 32).value for arm in ("fpa", "fox")] == [9, 15]
+    assert papers.figure("assignment", {"statements": "equations"}, "fpa", 32) is None
