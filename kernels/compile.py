@@ -33,7 +33,7 @@ KINDS = {"softmax": loop.NONE.value, "fox": loop.AGE.value, "fpa": loop.PATH.val
 PASSES = ("forward", "key_gradients", "query_gradients")
 COLUMNS = ("registers", "stack", "shared", "loop", "mma", "spills")
 SLACK = 1.1  # a longer loop by more than this fails: another ptxas schedules a few per cent differently
-OF_DTYPE = {"Q", "K", "V", "O", "DO", "DQ", "DK", "DV"}
+OF_DTYPE = {"Q", "K", "V", "O", "REST", "DO", "DQ", "DK", "DV"}
 INTEGERS = {"T", "H", "GROUP", "LEVELS"}
 
 
@@ -85,6 +85,7 @@ def broken(use, budget, shared):
 def kernels(head_dim, dtype):
     """(name, kernel, constants, options) of every fused kernel at this head dimension."""
     tiles = launch.tiles_for(head_dim, BYTES[dtype])
+    rounded = {"ROUNDED": dtype != "fp32"}
     shape = {"D": head_dim, "WIDE": launch.wide(head_dim)}
     backward = {"num_warps": tiles.backward_warps, "num_stages": tiles.backward_stages}
     options = {"forward": {"num_warps": tiles.forward_warps, "num_stages": tiles.forward_stages}}
@@ -95,9 +96,9 @@ def kernels(head_dim, dtype):
     }
     for name, kind in KINDS.items():
         for step in PASSES:
-            constants = shape | blocks[step] | {"KIND": kind, "WIDEN": False}
+            constants = shape | blocks[step] | {"KIND": kind, "WIDEN": False} | (rounded if step == "forward" else {})
             yield f"{name} {step}", getattr(loop, step), constants, options.get(step, backward)
-    yield "row_dots", loop.row_dots, shape | {"M": tiles.block}, {}
+    yield "row_dots", loop.row_dots, shape | {"M": tiles.block} | rounded, {}
 
 
 def measured(kernel, constants, options, dtype, arch):

@@ -87,26 +87,32 @@ class Problem:
         widen = loop.INTERPRETED and self.q.dtype == torch.bfloat16
         return {"D": self.q.shape[-1], "WIDE": self.wide, "KIND": bias.kind, "WIDEN": widen}
 
+    @property
+    def rounded(self):
+        """Whether o's dtype holds less than the fp32 it is computed in."""
+        return self.q.dtype != torch.float32
+
     def sizes(self, bias):
         _, H, T, _ = self.q.shape
         return T, H, H // self.k.shape[1], bias.levels
 
 
 def forward(problem, bias):
-    """o (B, H, T, D), like q, and the log-sum-exp of the logits (B, H, T) in units of log 2."""
+    """o (B, H, T, D), like q; what rounding it left, o itself for fp32; the log-sum-exp of the logits (B, H, T) in units of log 2."""
     q, k, v, tiles = problem.q, problem.k, problem.v, problem.tiles
     o, lse = torch.empty_like(q), torch.empty(q.shape[:-1], dtype=torch.float32, device=q.device)
+    rest = torch.empty_like(o) if problem.rounded else o
     F, lowest, psi, beta = (lse if x is None else x for x in (bias.F, bias.lowest, bias.psi, bias.beta))
     with torch.cuda.device_of(q):
         loop.forward[problem.grid(tiles.queries)](
-            q, k, v, o, lse, F, lowest, psi, beta, *problem.sizes(bias), problem.scale * loop.LOG2E.value, *strides(q, k, v, o),
+            q, k, v, o, rest, lse, F, lowest, psi, beta, *problem.sizes(bias), problem.scale * loop.LOG2E.value, *strides(q, k, v, o),
             M=tiles.queries, N=tiles.keys, WITHIN=log2(tiles.queries), num_warps=tiles.forward_warps, num_stages=tiles.forward_stages,
-            **problem.constants(bias),
+            ROUNDED=problem.rounded, **problem.constants(bias),
         )  # fmt: skip
-    return o, lse
+    return o, rest, lse
 
 
-def backward(problem, bias, o, lse, do, found):
+def backward(problem, bias, o, rest, lse, do, found):
     """dq, dk and dv; `found`, a BiasGradient, is filled."""
     q, k, v, block = problem.q, problem.k, problem.v, problem.tiles.block
     do = do if do.stride(-1) == 1 else do.contiguous()
@@ -120,7 +126,9 @@ def backward(problem, bias, o, lse, do, found):
     numbers = T, H, group, levels, problem.scale, problem.scale * loop.LOG2E.value, *strides(q, k, v, do)
     options = {"WITHIN": log2(block), "num_warps": problem.tiles.backward_warps, "num_stages": problem.tiles.backward_stages} | constants
     with torch.cuda.device_of(q):
-        loop.row_dots[grid](o, do, delta, T, H, *strides(o, do), D=constants["D"], WIDE=problem.wide, M=block)
+        loop.row_dots[grid](
+            o, rest, do, delta, T, H, *strides(o, do), D=constants["D"], WIDE=problem.wide, M=block, ROUNDED=problem.rounded
+        )
         loop.key_gradients[grid](
             q, k, v, do, lse, delta, dk, dv, F, lowest, psi, beta, mass, by_key, cells, by_key, *numbers, *strides(dk), N=block, **options
         )

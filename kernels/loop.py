@@ -117,11 +117,12 @@ def absorbed(scores, v, top, total, out, WIDEN: tl.constexpr):
 
 @triton.jit
 def forward(
-    Q, K, V, O, LSE, F, LOWEST, PSI, BETA, T, H, GROUP, LEVELS, scale2,
+    Q, K, V, O, REST, LSE, F, LOWEST, PSI, BETA, T, H, GROUP, LEVELS, scale2,
     sqb, sqh, sqt, skb, skh, skt, svb, svh, svt, sob, soh, sot,
     D: tl.constexpr, WIDE: tl.constexpr, M: tl.constexpr, N: tl.constexpr, WITHIN: tl.constexpr, KIND: tl.constexpr, WIDEN: tl.constexpr,
+    ROUNDED: tl.constexpr,
 ):  # fmt: skip
-    """O and LSE (BH, T) of one block of M queries; N <= M keys at a time.
+    """O and LSE (BH, T) of one block of M queries, N <= M keys at a time; if ROUNDED, REST is what O's dtype could not hold.
 
     F, PSI (BH, T); LOWEST (BH, LEVELS, T); BETA (BH,); WITHIN = log2 M.
     """
@@ -169,17 +170,28 @@ def forward(
             scores += beta2 * tl.minimum(lowest_within(LOWEST, t, s, T, WITHIN) - psi[None, :], 0.0)
         scores = tl.where(t[:, None] >= s[None, :], scores, -INF)
         top, total, out = absorbed(scores, rows(V, s, svt, T, D, WIDE, False), top, total, out, WIDEN)
-    put(O + b * sob + h * soh, t, sot, out / total[:, None], T, D, WIDE)
+    out = out / total[:, None]
+    put(O + b * sob + h * soh, t, sot, out, T, D, WIDE)
+    if ROUNDED:
+        put(REST + b * sob + h * soh, t, sot, out - out.to(O.dtype.element_ty).to(tl.float32), T, D, WIDE)
     tl.store(LSE + bh * T + t, top + tl.log2(total), mask=t < T)
 
 
 @triton.jit
-def row_dots(O, DO, DELTA, T, H, sob, soh, sot, sgb, sgh, sgt, D: tl.constexpr, WIDE: tl.constexpr, M: tl.constexpr):
-    """DELTA_t = o_t . do_t, what the gradient of the normalisation subtracts in every logit of row t."""
+def row_dots(
+    O, REST, DO, DELTA, T, H, sob, soh, sot, sgb, sgh, sgt,
+    D: tl.constexpr, WIDE: tl.constexpr, M: tl.constexpr, ROUNDED: tl.constexpr,
+):  # fmt: skip
+    """DELTA_t = o_t . do_t, what the gradient of the normalisation subtracts in every logit of row t.
+
+    With o as rounded alone, a row whose weight lies on one key would get gradients of rounding errors: dp - DELTA cancels there.
+    """
     bh = tl.program_id(0).to(tl.int64)
     b, h = bh // H, bh % H
     t = tl.program_id(1) * M + tl.arange(0, M)
     o = rows(O + b * sob + h * soh, t, sot, T, D, WIDE, False).to(tl.float32)
+    if ROUNDED:
+        o += rows(REST + b * sob + h * soh, t, sot, T, D, WIDE, False).to(tl.float32)
     do = rows(DO + b * sgb + h * sgh, t, sgt, T, D, WIDE, False).to(tl.float32)
     tl.store(DELTA + bh * T + t, tl.sum(o * do, 1), mask=t < T)
 

@@ -21,16 +21,16 @@ class Attention(torch.autograd.Function):
         problem = launch.problem(q, k, v, scale, tiles)
         ctx.settings, ctx.dtype = (problem.scale, problem.tiles), log_f.dtype
         F = launch.by_position("log_f", log_f, q).cumsum(-1) * loop.LOG2E.value
-        o, lse = launch.forward(problem, launch.Bias(loop.AGE.value, F=F))
-        ctx.save_for_backward(problem.q, problem.k, problem.v, o, lse, F)
+        o, rest, lse = launch.forward(problem, launch.Bias(loop.AGE.value, F=F))
+        ctx.save_for_backward(problem.q, problem.k, problem.v, o, rest, lse, F)
         return o
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, do):
-        q, k, v, o, lse, F = ctx.saved_tensors
+        q, k, v, o, rest, lse, F = ctx.saved_tensors
         problem = launch.Problem(q, k, v, *ctx.settings)
         found = launch.BiasGradient(by_key=torch.empty_like(lse), by_query=torch.empty_like(lse))
-        d = launch.backward(problem, launch.Bias(loop.AGE.value, F=F), o, lse, do, found)
+        d = launch.backward(problem, launch.Bias(loop.AGE.value, F=F), o, rest, lse, do, found)
         d_F = found.by_query - found.by_key  # d log f_u = sum_{t>=u} dF_t
         return *d, d_F.flip(-1).cumsum(-1).flip(-1).to(ctx.dtype), None, None

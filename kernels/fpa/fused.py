@@ -31,21 +31,21 @@ class Attention(torch.autograd.Function):
         beta = by_head(beta, q)
         L = max(sparse_table.levels_for(q.shape[2]), problem.tiles.levels)
         bias = launch.Bias(loop.PATH.value, psi=psi, beta=beta, lowest=sparse_table.lowest_table(phi, L))
-        o, lse = launch.forward(problem, bias)
-        ctx.save_for_backward(problem.q, problem.k, problem.v, o, lse, phi, psi, beta, bias.lowest)
+        o, rest, lse = launch.forward(problem, bias)
+        ctx.save_for_backward(problem.q, problem.k, problem.v, o, rest, lse, phi, psi, beta, bias.lowest)
         return o
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, do):
-        q, k, v, o, lse, phi, psi, beta, lowest = ctx.saved_tensors
+        q, k, v, o, rest, lse, phi, psi, beta, lowest = ctx.saved_tensors
         problem = launch.Problem(q, k, v, *ctx.settings)
         found = launch.BiasGradient(
             mass=sparse_table.mass_table(phi, lowest.shape[-2]) * loop.LOG2E.value,
             by_key=torch.empty_like(lse), by_query=torch.empty_like(lse),
             cells=torch.zeros_like(lowest),  # those that no pair reads hold nothing
         )  # fmt: skip
-        d = launch.backward(problem, launch.Bias(loop.PATH.value, psi=psi, beta=beta, lowest=lowest), o, lse, do, found)
+        d = launch.backward(problem, launch.Bias(loop.PATH.value, psi=psi, beta=beta, lowest=lowest), o, rest, lse, do, found)
         d_phi = sparse_table.given_to_field(phi, found.cells) * beta[..., None]
         d_psi = -found.by_key * beta[..., None]
         d_beta = found.by_query.sum(-1).sum_to_size(ctx.beta_shape)

@@ -21,13 +21,13 @@ class Attention(torch.autograd.Function):
     def forward(ctx, q, k, v, scale, tiles):
         problem = launch.problem(q, k, v, scale, tiles)
         ctx.settings = problem.scale, problem.tiles
-        o, lse = launch.forward(problem, launch.Bias())
-        ctx.save_for_backward(problem.q, problem.k, problem.v, o, lse)
+        o, rest, lse = launch.forward(problem, launch.Bias())
+        ctx.save_for_backward(problem.q, problem.k, problem.v, o, rest, lse)
         return o
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, do):
-        q, k, v, o, lse = ctx.saved_tensors
+        q, k, v, o, rest, lse = ctx.saved_tensors
         problem = launch.Problem(q, k, v, *ctx.settings)
-        return *launch.backward(problem, launch.Bias(), o, lse, do, launch.BiasGradient()), None, None
+        return *launch.backward(problem, launch.Bias(), o, rest, lse, do, launch.BiasGradient()), None, None
