@@ -1,0 +1,158 @@
+"""Cross-compiles the fused kernels for GPUs that need not be there, and holds what comes out to a budget.
+
+`python -m attnprobe.kernels.compile` compiles for sm_80 and sm_90 with the tools inside triton's wheel and prints, of each kernel,
+registers a thread, bytes of stack and of shared memory, and of its hot loop the instructions a warp, those on the matrix units
+and those that spill. Nothing runs, so nothing is timed. Exit 1: a hot loop spills, shared memory exceeds the GPU's, or the loop
+is longer than budget.json, our own measurements, allows. Addresses, T and strides are compiled as multiples of 16.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from importlib import resources
+from pathlib import Path
+
+os.environ.pop("TRITON_INTERPRET", None)  # the interpreter's kernels cannot be compiled
+os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # a multiplication and an addition are one instruction, in every version
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+from attnprobe.kernels import launch, loop
+
+TOOLS = Path(triton.__file__).parent / "backends/nvidia/bin"
+SHARED = {80: 163 * 1024, 90: 227 * 1024}  # bytes a block may have
+BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
+KINDS = {"softmax": loop.NONE.value, "fox": loop.AGE.value, "fpa": loop.PATH.value}
+PASSES = ("forward", "key_gradients", "query_gradients")
+COLUMNS = ("registers", "stack", "shared", "loop", "mma", "spills")
+SLACK = 1.1  # a longer loop by more than this fails: another ptxas schedules a few per cent differently
+OF_DTYPE = {"Q", "K", "V", "O", "REST", "DO", "DQ", "DK", "DV"}
+INTEGERS = {"T", "H", "GROUP", "LEVELS"}
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        prog="python -m attnprobe.kernels.compile", description="Cross-compile the fused kernels, without a GPU."
+    )
+    parser.add_argument("--arch", type=int, choices=SHARED, action="append", help="80 or 90; both unless given")
+    parser.add_argument("--all", action="store_true", help="every dtype and head dimensions 16, 64, 128, instead of bf16 and 64")
+    parser.add_argument("--write-budget", action="store_true", help="write the loop lengths found as the new budget")
+    chosen = parser.parse_args()
+    allowed = json.loads(resources.files("attnprobe.kernels").joinpath("budget.json").read_text())
+    print(f"triton {triton.__version__}; budget measured with triton {allowed['triton']}")
+    print(f"{'kernel':<44}{'budget':>8}" + "".join(f"{column:>{len(column) + 3}}" for column in COLUMNS))
+    cases = itertools.product(chosen.arch or SHARED, BYTES if chosen.all else ("bf16",), (16, 64, 128) if chosen.all else (64,))
+    failures = []
+    for arch, dtype, head_dim in cases:
+        for name, kernel, constants, options in kernels(head_dim, dtype):
+            label = f"sm_{arch} {dtype} {head_dim} {name}"
+            use = measured(kernel, constants, options, dtype, arch)
+            if chosen.write_budget:
+                allowed["loops"][label] = use["loop"]
+            budget = allowed["loops"].get(label)
+            failures += [f"{label}: {reason}" for reason in broken(use, budget, SHARED[arch])]
+            numbers = "".join(f"{use[column]:>{len(column) + 3}}" for column in COLUMNS)
+            print(f"{label:<44}{'-' if budget is None else budget:>8}{numbers}", flush=True)
+    if chosen.write_budget:
+        text = json.dumps(allowed | {"triton": triton.__version__}, indent=1) + "\n"
+        Path(__file__).with_name("budget.json").write_text(text)
+    for failure in failures:
+        print(f"failed: {failure}")
+    sys.exit(1 if failures else 0)
+
+
+def broken(use, budget, shared):
+    """Why a kernel that uses this much is refused."""
+    if use["spills"]:
+        yield f"{use['spills']} spills in the hot loop"
+    if use["shared"] > shared:
+        yield f"{use['shared']} bytes of shared memory, of {shared}"
+    if budget is None:
+        yield "no budget; measure one by --write-budget"
+    elif use["loop"] > SLACK * budget:
+        yield f"{use['loop']} instructions in the hot loop, of {budget} and a tenth"
+    elif budget and not use["loop"]:
+        yield f"no hot loop found, of {budget} instructions by the budget"
+
+
+def kernels(head_dim, dtype):
+    """(name, kernel, constants, options) of every fused kernel at this head dimension."""
+    tiles = launch.tiles_for(head_dim, BYTES[dtype])
+    rounded = {"ROUNDED": dtype != "fp32"}
+    shape = {"D": head_dim, "WIDE": launch.wide(head_dim)}
+    backward = {"num_warps": tiles.backward_warps, "num_stages": tiles.backward_stages}
+    options = {"forward": {"num_warps": tiles.forward_warps, "num_stages": tiles.forward_stages}}
+    blocks = {
+        "forward": {"M": tiles.queries, "N": tiles.keys, "WITHIN": launch.log2(tiles.queries)},
+        "key_gradients": {"N": tiles.block, "WITHIN": launch.log2(tiles.block)},
+        "query_gradients": {"M": tiles.block, "WITHIN": launch.log2(tiles.block)},
+    }
+    for name, kind in KINDS.items():
+        for step in PASSES:
+            constants = shape | blocks[step] | {"KIND": kind, "WIDEN": False} | (rounded if step == "forward" else {})
+            yield f"{name} {step}", getattr(loop, step), constants, options.get(step, backward)
+    yield "row_dots", loop.row_dots, shape | {"M": tiles.block} | rounded, {}
+
+
+def measured(kernel, constants, options, dtype, arch):
+    """What one compiled kernel uses: registers, stack, shared, and loop, mma, spills of its hot loop (0 where it has none)."""
+    signature = {name: "constexpr" if name in constants else kind_of(name, dtype) for name in kernel.arg_names}
+    aligned = [(i,) for i, kind in enumerate(signature.values()) if kind[0] == "*" or kind == "i32"]
+    small = [(i,) for i, name in enumerate(signature) if name in INTEGERS - {"T"}]
+    attributes = {at: [["tt.divisibility", 16]] for at in aligned if at not in small}
+    source = ASTSource(fn=kernel, signature=signature, constexprs=constants, attrs=attributes)
+    binary = triton.compile(source, target=GPUTarget("cuda", arch, 32), options=options)
+    with tempfile.TemporaryDirectory() as folder:
+        cubin = Path(folder) / "kernel.cubin"
+        cubin.write_bytes(binary.asm["cubin"])
+        usage, listing = tool("cuobjdump", "--dump-resource-usage", cubin), tool("nvdisasm", "-c", cubin)
+    registers, stack = re.search(r"REG:(\d+).*?STACK:(\d+)", usage).groups()
+    body = hot_loop(listing)
+    count = {
+        name: sum(opcode.startswith(kinds) for opcode in body)
+        for name, kinds in {"mma": ("HMMA", "HGMMA", "DMMA"), "spills": ("LDL", "STL")}.items()
+    }
+    return {"registers": int(registers), "stack": int(stack), "shared": binary.metadata.shared, "loop": len(body)} | count
+
+
+def kind_of(name, dtype):
+    """The type of a kernel's argument, by its name."""
+    if name in OF_DTYPE:
+        return "*" + dtype
+    if name in INTEGERS or re.fullmatch("s[qkvogd][bht]", name):
+        return "i32"
+    return "fp32" if name.startswith("scale") else "*fp32"
+
+
+def tool(name, *arguments):
+    return subprocess.run([TOOLS / name, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def hot_loop(listing):
+    """The opcodes of the innermost loop with the most instructions on the matrix units, then the most; nothing where no loop is.
+
+    A branch to itself, which ends every kernel, is no loop.
+    """
+    opcodes, labels, loops = [], {}, []
+    for line in map(str.strip, listing.splitlines()):
+        if label := re.match(r"(\.L_x_\d+):", line):
+            labels[label[1]] = len(opcodes)
+        elif found := re.match(r"/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+\s+)?([\w.]+)(.*);", line):
+            opcodes.append(found[1])
+            target = re.search(r"\.L_x_\d+", found[2])
+            if found[1].startswith("BRA") and target and labels.get(target[0], len(opcodes)) < len(opcodes) - 1:
+                loops.append((labels[target[0]], len(opcodes)))
+    inner = [(a, b) for a, b in loops if not any(a <= c and d <= b and (c, d) != (a, b) for c, d in loops)]
+    bodies = [opcodes[a:b] for a, b in inner]
+    return max(bodies, key=lambda body: (sum("MMA" in opcode for opcode in body), len(body)), default=[])
+
+
+if __name__ == "__main__":
+    main()

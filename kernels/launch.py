@@ -1,0 +1,204 @@
+"""Launches the attention loop: checks the arguments, chooses the tiles, allocates what a pass writes."""
+
+from dataclasses import dataclass
+
+import torch
+
+from attnprobe.kernels import loop
+
+DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+WIDEST = 128  # head dimensions
+ADDRESSES = 2**31  # a row's offset within one head is a 32-bit integer
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Sizes of tiles, powers of two of at least 16: queries and keys (keys <= queries) forward, both `block` backward."""
+
+    queries: int = 128
+    keys: int = 64
+    block: int = 64
+    forward_warps: int = 8
+    backward_warps: int = 4
+    forward_stages: int = 3
+    backward_stages: int = 2
+
+    def __post_init__(self):
+        for name in ("queries", "keys", "block"):
+            size = getattr(self, name)
+            if size < 16 or size & (size - 1):
+                raise ValueError(f"Tiles.{name} must be a power of two of at least 16, as the matrix units need, not {size}")
+        if self.keys > self.queries:
+            raise ValueError(
+                f"Tiles.keys must be at most Tiles.queries = {self.queries}, since blocks of keys divide those of queries, not {self.keys}"
+            )
+
+    @property
+    def levels(self):
+        """Levels within the larger block: every table must have as many."""
+        return log2(max(self.queries, self.block))
+
+
+@dataclass(frozen=True)
+class Bias:
+    """What the loop reads of a bias: KIND, and by query head F (B, H, T), or psi (B, H, T), beta (B, H) and the table (B, H, L, T)."""
+
+    kind: int = loop.NONE.value
+    F: torch.Tensor | None = None
+    psi: torch.Tensor | None = None
+    beta: torch.Tensor | None = None
+    lowest: torch.Tensor | None = None
+
+    @property
+    def levels(self):
+        return 1 if self.lowest is None else self.lowest.shape[-2]
+
+
+@dataclass(frozen=True)
+class BiasGradient:
+    """What the backward passes read and write beside dq, dk, dv: the mass table, and sums by position and by cell."""
+
+    mass: torch.Tensor | None = None
+    by_key: torch.Tensor | None = None
+    by_query: torch.Tensor | None = None
+    cells: torch.Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The checked q (B, H, T, D), k and v (B, G, T, D), G dividing H, the scale, and the tiles."""
+
+    q: torch.Tensor
+    k: torch.Tensor
+    v: torch.Tensor
+    scale: float
+    tiles: Tiles
+
+    @property
+    def wide(self):
+        """D padded to what the matrix units take."""
+        return wide(self.q.shape[-1])
+
+    def grid(self, block):
+        B, H, T, _ = self.q.shape
+        return B * H, -(-T // block)
+
+    def constants(self, bias):
+        widen = loop.INTERPRETED and self.q.dtype == torch.bfloat16
+        return {"D": self.q.shape[-1], "WIDE": self.wide, "KIND": bias.kind, "WIDEN": widen}
+
+    @property
+    def rounded(self):
+        """Whether o's dtype holds less than the fp32 it is computed in."""
+        return self.q.dtype != torch.float32
+
+    def sizes(self, bias):
+        _, H, T, _ = self.q.shape
+        return T, H, H // self.k.shape[1], bias.levels
+
+
+def forward(problem, bias):
+    """o (B, H, T, D), like q; what rounding it left, o itself for fp32; the log-sum-exp of the logits (B, H, T) in units of log 2."""
+    q, k, v, tiles = problem.q, problem.k, problem.v, problem.tiles
+    o, lse = torch.empty_like(q), torch.empty(q.shape[:-1], dtype=torch.float32, device=q.device)
+    rest = torch.empty_like(o) if problem.rounded else o
+    F, lowest, psi, beta = (lse if x is None else x for x in (bias.F, bias.lowest, bias.psi, bias.beta))
+    with torch.cuda.device_of(q):
+        loop.forward[problem.grid(tiles.queries)](
+            q, k, v, o, rest, lse, F, lowest, psi, beta, *problem.sizes(bias), problem.scale * loop.LOG2E.value, *strides(q, k, v, o),
+            M=tiles.queries, N=tiles.keys, WITHIN=log2(tiles.queries), num_warps=tiles.forward_warps, num_stages=tiles.forward_stages,
+            ROUNDED=problem.rounded, **problem.constants(bias),
+        )  # fmt: skip
+    return o, rest, lse
+
+
+def backward(problem, bias, o, rest, lse, do, found):
+    """dq, dk and dv; `found`, a BiasGradient, is filled."""
+    q, k, v, block = problem.q, problem.k, problem.v, problem.tiles.block
+    do = do if do.stride(-1) == 1 else do.contiguous()
+    G = k.shape[1]
+    delta, dq = torch.empty_like(lse), torch.empty_like(q)
+    dk, dv = (torch.empty(q.shape, dtype=k.dtype if q.shape[1] == G else torch.float32, device=q.device) for _ in range(2))
+    F, lowest, psi, beta = (lse if x is None else x for x in (bias.F, bias.lowest, bias.psi, bias.beta))
+    mass, by_key, by_query, cells = (lse if x is None else x for x in (found.mass, found.by_key, found.by_query, found.cells))
+    grid, constants = problem.grid(block), problem.constants(bias)
+    T, H, group, levels = problem.sizes(bias)
+    numbers = T, H, group, levels, problem.scale, problem.scale * loop.LOG2E.value, *strides(q, k, v, do)
+    options = {"WITHIN": log2(block), "num_warps": problem.tiles.backward_warps, "num_stages": problem.tiles.backward_stages} | constants
+    with torch.cuda.device_of(q):
+        loop.row_dots[grid](
+            o, rest, do, delta, T, H, *strides(o, do), D=constants["D"], WIDE=problem.wide, M=block, ROUNDED=problem.rounded
+        )
+        loop.key_gradients[grid](
+            q, k, v, do, lse, delta, dk, dv, F, lowest, psi, beta, mass, by_key, cells, by_key, *numbers, *strides(dk), N=block, **options
+        )
+        loop.query_gradients[grid](
+            q, k, v, do, lse, delta, dq, F, lowest, psi, beta, mass, by_query, cells, by_query, *numbers, *strides(dq), M=block, **options
+        )
+    if H != G:
+        dk, dv = (d.unflatten(1, (G, -1)).sum(2).to(k.dtype) for d in (dk, dv))
+    return dq, dk, dv
+
+
+def problem(q, k, v, scale, tiles):
+    """The Problem of these arguments; ValueError where the loop cannot compute it."""
+    if q.dim() != 4 or k.dim() != 4 or k.shape != v.shape:
+        raise ValueError(f"q must be (B, H, T, D), k and v (B, G, T, D), not {shapes(q, k, v)}; flatten further leading axes into B")
+    (B, H, T, D), G = q.shape, k.shape[1]
+    if (k.shape[0], *k.shape[2:]) != (B, T, D) or G < 1 or H % G:
+        raise ValueError(f"k and v must share q's B, T and D, and their number of heads must divide q's, not {shapes(q, k, v)}")
+    if not 1 <= D <= WIDEST or min(B, T) < 1:
+        raise ValueError(f"head_dim must be 1..{WIDEST}, a tile's registers, and B and T at least 1, not {shapes(q, k, v)}")
+    if q.dtype not in DTYPES or not q.dtype == k.dtype == v.dtype:
+        raise ValueError(
+            f"q, k and v must share one dtype of float32, float16 and bfloat16, not {q.dtype}, {k.dtype}, {v.dtype}; convert with .to()"
+        )
+    on_one_device(q, k, v)
+    if not (q.is_cuda or loop.INTERPRETED):
+        raise ValueError(
+            f"a fused kernel needs tensors on CUDA, not {q.device}; call .cuda(), or use the reference formula, "
+            "or set TRITON_INTERPRET=1 before triton is imported"
+        )
+    q, k, v = (x if x.stride(-1) == 1 else x.contiguous() for x in (q, k, v))
+    if (farthest := max(T * x.stride(2) for x in (q, k, v))) >= ADDRESSES:
+        raise ValueError(f"T times the stride of T must be below 2^31, a 32-bit offset, not {farthest}; call .contiguous()")
+    return Problem(q, k, v, D**-0.5 if scale is None else scale, tiles or tiles_for(D, q.element_size()))
+
+
+def by_position(name, x, q):
+    """x, which must be (B, H, T) on q's device, as contiguous fp32: a field needs its precision whatever q's dtype."""
+    if x.shape != q.shape[:-1]:
+        raise ValueError(f"{name} must be (B, H, T) = {tuple(q.shape[:-1])}, by query head, not {tuple(x.shape)}; use .expand()")
+    on_one_device(q, x)
+    return x.float().contiguous()
+
+
+def on_one_device(*tensors):
+    if len({x.device for x in tensors}) > 1:
+        raise ValueError(f"all tensors must be on one device, not {', '.join(str(x.device) for x in tensors)}; move them with .to()")
+
+
+def tiles_for(head_dim, bytes_an_element):
+    """Tiles whose hot loops spill nothing on sm_80 and sm_90; chosen by compiling, not by timing."""
+    if bytes_an_element == 4:  # exact fp32 products run on the ordinary units and hold both operands in registers
+        queries, warps = (32, 4) if head_dim <= 64 else (16, 8)
+        return Tiles(queries, 16, 16, forward_warps=warps, backward_warps=8, forward_stages=2, backward_stages=1)
+    if head_dim > 64:
+        return Tiles(128, 64, 32, forward_warps=8, backward_warps=8, forward_stages=2, backward_stages=2)
+    return Tiles()
+
+
+def wide(head_dim):
+    return max(16, 1 << (head_dim - 1).bit_length())
+
+
+def strides(*tensors):
+    return [stride for x in tensors for stride in x.stride()[:3]]
+
+
+def shapes(*tensors):
+    return ", ".join(str(tuple(x.shape)) for x in tensors)
+
+
+def log2(power):
+    return power.bit_length() - 1

@@ -1,0 +1,384 @@
+"""The Triton attention loop that softmax, FoX and FPA share: causal, forward and both backward passes, without atomics.
+
+KIND is known at compile time and says what is added to scale q_t . k_s: NONE nothing; AGE the forget bias F_t - F_s; PATH
+FPA's beta min(0, m - psi_s), m = min_{s<u<=t} phi_u by two look-ups in the disjoint sparse table (`fpa/sparse_table.py`): for
+s < t with l the highest set bit of s xor t, m = min(LOWEST[l, t], LOWEST[l, s]). All pairs of two different blocks share one
+l, and the blocks that share l with a given block are a contiguous run: so an outer loop goes over runs and keeps what depends
+on the owner's rows alone in registers; for NONE and AGE there is one run. Only the block on the diagonal goes through the
+levels within a block.
+
+Logits are in units of log 2, as exp2 wants them. Every element of every output has one writer, which adds in one order: two
+runs agree bitwise. Each query head h is a program of its own and reads the keys of head h // GROUP. Letters are the glossary's; BH is
+the batch times the heads; a block's rows are (M,) queries or (N,) keys.
+"""
+
+import triton
+import triton.language as tl
+
+NONE = tl.constexpr(0)
+AGE = tl.constexpr(1)
+PATH = tl.constexpr(2)
+LOG2E = tl.constexpr(1.4426950408889634)
+INF = tl.constexpr(float("inf"))
+
+
+@triton.jit
+def rows(X, at, stride, T, D: tl.constexpr, WIDE: tl.constexpr, WHOLE: tl.constexpr):
+    """X[at, :D] as (rows, WIDE), 0 beyond D; beyond T too, unless the rows are known to be WHOLE."""
+    d = tl.arange(0, WIDE)
+    x = X + at[:, None] * stride + d[None, :]
+    if WHOLE and D == WIDE:
+        loaded = tl.load(x)
+    elif WHOLE:
+        loaded = tl.load(x, mask=(d < D)[None, :], other=0.0)
+    elif D == WIDE:
+        loaded = tl.load(x, mask=(at < T)[:, None], other=0.0)
+    else:
+        loaded = tl.load(x, mask=(at < T)[:, None] & (d < D)[None, :], other=0.0)
+    return loaded
+
+
+@triton.jit
+def put(X, at, stride, x, T, D: tl.constexpr, WIDE: tl.constexpr):
+    """Store x (rows, WIDE) at X[at, :D], the rows below T."""
+    d = tl.arange(0, WIDE)
+    tl.store(X + at[:, None] * stride + d[None, :], x.to(X.dtype.element_ty), mask=(at < T)[:, None] & (d < D)[None, :])
+
+
+@triton.jit
+def dot(a, b, WIDEN: tl.constexpr):
+    """a b in fp32. WIDEN: the interpreter would multiply the bit patterns of bf16."""
+    if WIDEN:
+        a, b = a.to(tl.float32), b.to(tl.float32)
+    return tl.dot(a, b, input_precision="ieee")
+
+
+@triton.jit
+def keys_of_run(i, l, KIND: tl.constexpr):
+    """The key blocks [start, stop) before query block i whose highest bit of difference from it is l; one run where KIND is not PATH."""
+    if KIND == PATH:
+        start = ((i >> l) - 1) << l
+        stop = start + (((i >> l) & 1) << l)
+    else:
+        start = 0
+        stop = i
+    return start, stop
+
+
+@triton.jit
+def queries_of_run(j, l, blocks, KIND: tl.constexpr):
+    """The query blocks [start, stop) after key block j, as in `keys_of_run`."""
+    if KIND == PATH:
+        start = ((j >> l) + 1) << l
+        stop = tl.minimum(start + ((1 - ((j >> l) & 1)) << l), blocks)
+    else:
+        start = j + 1
+        stop = blocks
+    return start, stop
+
+
+@triton.jit
+def lowest_within(LOWEST, a, b, T, WITHIN: tl.constexpr):
+    """m of every pair of rows a and b of one block, +inf where they are one position; symmetric in a and b."""
+    apart = a[:, None] ^ b[None, :]
+    m = tl.where(apart < 0, 0.0, INF)
+    for l in range(WITHIN):
+        of_a = tl.load(LOWEST + l * T + a, mask=a < T, other=INF)
+        of_b = tl.load(LOWEST + l * T + b, mask=b < T, other=INF)
+        m = tl.where((apart >> l) == 1, tl.minimum(of_a[:, None], of_b[None, :]), m)
+    return m
+
+
+@triton.jit
+def share(other, own):
+    """The share of the softmin mass that lies on the side of `own`, both log-sum-exps in units of log 2: in [0, 1], never 0 / 0."""
+    return 1.0 / (1.0 + tl.exp2(other - own))
+
+
+@triton.jit
+def cells_within(DCELLS, MASS, at, passed, T, WITHIN: tl.constexpr, OF_QUERY: tl.constexpr):
+    """Sum each pair's own share of `passed` (rows, others of the same block) into the rows' cells of the levels within a block."""
+    apart = at[:, None] ^ at[None, :]
+    for l in range(WITHIN):
+        mass = tl.load(MASS + l * T + at, mask=at < T, other=0.0)
+        held = tl.sum(tl.where((apart >> l) == 1, passed * share(mass[None, :], mass[:, None]), 0.0), 1)
+        tl.store(DCELLS + l * T + at, held, mask=(at < T) & (((at >> l) & 1) == OF_QUERY))
+
+
+@triton.jit
+def absorbed(scores, v, top, total, out, WIDEN: tl.constexpr):
+    """The running softmax (top (M,), total (M,), out (M, D)) after a block of keys: scores (M, N), v (N, D)."""
+    higher = tl.maximum(top, tl.max(scores, 1))
+    kept = tl.exp2(top - higher)
+    p = tl.exp2(scores - higher[:, None])
+    out = out * kept[:, None] + dot(p.to(v.dtype), v, WIDEN)
+    return higher, total * kept + tl.sum(p, 1), out
+
+
+@triton.jit
+def forward(
+    Q, K, V, O, REST, LSE, F, LOWEST, PSI, BETA, T, H, GROUP, LEVELS, scale2,
+    sqb, sqh, sqt, skb, skh, skt, svb, svh, svt, sob, soh, sot,
+    D: tl.constexpr, WIDE: tl.constexpr, M: tl.constexpr, N: tl.constexpr, WITHIN: tl.constexpr, KIND: tl.constexpr, WIDEN: tl.constexpr,
+    ROUNDED: tl.constexpr,
+):  # fmt: skip
+    """O and LSE (BH, T) of one block of M queries, N <= M keys at a time; if ROUNDED, REST is what O's dtype could not hold.
+
+    F, PSI (BH, T); LOWEST (BH, LEVELS, T); BETA (BH,); WITHIN = log2 M.
+    """
+    bh = tl.program_id(0).to(tl.int64)
+    i = tl.num_programs(1) - 1 - tl.program_id(1)  # long rows first
+    b, h = bh // H, bh % H
+    t = i * M + tl.arange(0, M)
+    K += b * skb + h // GROUP * skh
+    V += b * svb + h // GROUP * svh
+    q = rows(Q + b * sqb + h * sqh, t, sqt, T, D, WIDE, False)
+    top = tl.full([M], -INF, tl.float32)
+    total = tl.zeros([M], tl.float32)
+    out = tl.zeros([M, WIDE], tl.float32)
+    runs = 1
+    if KIND == AGE:
+        F += bh * T
+        f_t = tl.load(F + t, mask=t < T, other=0.0)
+    if KIND == PATH:
+        runs = LEVELS - WITHIN
+        LOWEST += bh * LEVELS * T
+        PSI += bh * T
+        beta2 = tl.load(BETA + bh) * LOG2E
+    for run in range(runs):
+        start, stop = keys_of_run(i, run, KIND)
+        if KIND == PATH:
+            level = LOWEST + (run + WITHIN) * T
+            lowest_t = tl.load(level + t, mask=t < T, other=0.0)
+        for j in range(start * (M // N), stop * (M // N)):
+            s = j * N + tl.arange(0, N)
+            scores = dot(q, tl.trans(rows(K, s, skt, T, D, WIDE, True)), WIDEN) * scale2
+            if KIND == AGE:
+                scores += f_t[:, None] - tl.load(F + s)[None, :]
+            if KIND == PATH:
+                psi = tl.load(PSI + s)
+                closed = tl.minimum(tl.load(level + s) - psi, 0.0)
+                scores += beta2 * tl.minimum(closed[None, :], lowest_t[:, None] - psi[None, :])
+            top, total, out = absorbed(scores, rows(V, s, svt, T, D, WIDE, True), top, total, out, WIDEN)
+    for j in tl.static_range(M // N):
+        s = i * M + j * N + tl.arange(0, N)
+        scores = dot(q, tl.trans(rows(K, s, skt, T, D, WIDE, False)), WIDEN) * scale2
+        if KIND == AGE:
+            scores += f_t[:, None] - tl.load(F + s, mask=s < T, other=0.0)[None, :]
+        if KIND == PATH:
+            psi = tl.load(PSI + s, mask=s < T, other=0.0)
+            scores += beta2 * tl.minimum(lowest_within(LOWEST, t, s, T, WITHIN) - psi[None, :], 0.0)
+        scores = tl.where(t[:, None] >= s[None, :], scores, -INF)
+        top, total, out = absorbed(scores, rows(V, s, svt, T, D, WIDE, False), top, total, out, WIDEN)
+    out = out / total[:, None]
+    put(O + b * sob + h * soh, t, sot, out, T, D, WIDE)
+    if ROUNDED:
+        put(REST + b * sob + h * soh, t, sot, out - out.to(O.dtype.element_ty).to(tl.float32), T, D, WIDE)
+    tl.store(LSE + bh * T + t, top + tl.log2(total), mask=t < T)
+
+
+@triton.jit
+def row_dots(
+    O, REST, DO, DELTA, T, H, sob, soh, sot, sgb, sgh, sgt,
+    D: tl.constexpr, WIDE: tl.constexpr, M: tl.constexpr, ROUNDED: tl.constexpr,
+):  # fmt: skip
+    """DELTA_t = o_t . do_t, what the gradient of the normalisation subtracts in every logit of row t.
+
+    With o as rounded alone, a row whose weight lies on one key would get gradients of rounding errors: dp - DELTA cancels there.
+    """
+    bh = tl.program_id(0).to(tl.int64)
+    b, h = bh // H, bh % H
+    t = tl.program_id(1) * M + tl.arange(0, M)
+    o = rows(O + b * sob + h * soh, t, sot, T, D, WIDE, False).to(tl.float32)
+    if ROUNDED:
+        o += rows(REST + b * sob + h * soh, t, sot, T, D, WIDE, False).to(tl.float32)
+    do = rows(DO + b * sgb + h * sgh, t, sgt, T, D, WIDE, False).to(tl.float32)
+    tl.store(DELTA + bh * T + t, tl.sum(o * do, 1), mask=t < T)
+
+
+@triton.jit
+def key_step(shift, scale2, k, v, q, do, delta, dk, dv, WIDEN: tl.constexpr):
+    """dk and dv with a block of queries added, and the logits' gradient (N, M); shift is the bias less the log-sum-exp."""
+    p = tl.exp2(dot(k, tl.trans(q), WIDEN) * scale2 + shift)
+    dv += dot(p.to(do.dtype), do, WIDEN)
+    ds = p * (dot(v, tl.trans(do), WIDEN) - delta[None, :])
+    dk += dot(ds.to(q.dtype), q, WIDEN)
+    return ds, dk, dv
+
+
+@triton.jit
+def key_gradients(
+    Q, K, V, DO, LSE, DELTA, DK, DV, F, LOWEST, PSI, BETA, MASS, DF, DCELLS, DPSI, T, H, GROUP, LEVELS, scale, scale2,
+    sqb, sqh, sqt, skb, skh, skt, svb, svh, svt, sgb, sgh, sgt, sdb, sdh, sdt,
+    D: tl.constexpr, WIDE: tl.constexpr, N: tl.constexpr, WITHIN: tl.constexpr, KIND: tl.constexpr, WIDEN: tl.constexpr,
+):  # fmt: skip
+    """What a block of N keys owns: DK, DV (by query head), and -dF, or DPSI over -beta and its cells of DCELLS, where s has bit l clear.
+
+    Tiles are transposed, keys by queries. MASS and DCELLS (BH, LEVELS, T): log2-sum-exp2 of the ranges of -phi, and the gradient
+    over beta that their minima hold. A padding query has lse = inf, so that p = 0.
+    """
+    bh = tl.program_id(0).to(tl.int64)
+    j = tl.program_id(1)
+    b, h = bh // H, bh % H
+    s = j * N + tl.arange(0, N)
+    Q += b * sqb + h * sqh
+    DO += b * sgb + h * sgh
+    LSE += bh * T
+    DELTA += bh * T
+    k = rows(K + b * skb + h // GROUP * skh, s, skt, T, D, WIDE, False)
+    v = rows(V + b * svb + h // GROUP * svh, s, svt, T, D, WIDE, False)
+    dk = tl.zeros([N, WIDE], tl.float32)
+    dv = tl.zeros([N, WIDE], tl.float32)
+    given = tl.zeros([N], tl.float32)
+    runs = 1
+    if KIND == AGE:
+        F += bh * T
+        f_s = tl.load(F + s, mask=s < T, other=0.0)
+    if KIND == PATH:
+        runs = LEVELS - WITHIN
+        LOWEST += bh * LEVELS * T
+        MASS += bh * LEVELS * T
+        DCELLS += bh * LEVELS * T
+        psi = tl.load(PSI + bh * T + s, mask=s < T, other=0.0)
+        beta2 = tl.load(BETA + bh) * LOG2E
+    for run in range(runs):
+        start, stop = queries_of_run(j, run, tl.num_programs(1), KIND)
+        if KIND == PATH:
+            level = (run + WITHIN) * T
+            mass_s = tl.load(MASS + level + s, mask=s < T, other=0.0)
+            closed = tl.minimum(tl.load(LOWEST + level + s, mask=s < T, other=0.0) - psi, 0.0)
+            held = tl.zeros([N], tl.float32)
+        for i in range(start, stop):
+            t = i * N + tl.arange(0, N)
+            q = rows(Q, t, sqt, T, D, WIDE, False)
+            do = rows(DO, t, sgt, T, D, WIDE, False)
+            delta = tl.load(DELTA + t, mask=t < T, other=0.0)
+            lse = tl.load(LSE + t, mask=t < T, other=INF)[None, :]
+            if KIND == NONE:
+                shift = -lse
+            if KIND == AGE:
+                shift = tl.load(F + t, mask=t < T, other=0.0)[None, :] - f_s[:, None] - lse
+            if KIND == PATH:
+                lowest_t = tl.load(LOWEST + level + t, mask=t < T, other=0.0)
+                depth = tl.minimum(closed[:, None], lowest_t[None, :] - psi[:, None])
+                shift = beta2 * depth - lse
+            ds, dk, dv = key_step(shift, scale2, k, v, q, do, delta, dk, dv, WIDEN)
+            if KIND == AGE:
+                given += tl.sum(ds, 1)
+            if KIND == PATH:
+                passed = tl.where(depth < 0.0, ds, 0.0)
+                given += tl.sum(passed, 1)
+                mass_t = tl.load(MASS + level + t, mask=t < T, other=0.0)
+                held += tl.sum(passed * share(mass_t[None, :], mass_s[:, None]), 1)
+        if KIND == PATH:
+            tl.store(DCELLS + level + s, held, mask=s < tl.where(start < stop, T, 0))
+
+    q = rows(Q, s, sqt, T, D, WIDE, False)
+    do = rows(DO, s, sgt, T, D, WIDE, False)
+    delta = tl.load(DELTA + s, mask=s < T, other=0.0)
+    shift = -tl.load(LSE + s, mask=s < T, other=INF)[None, :]
+    if KIND == AGE:
+        shift += f_s[None, :] - f_s[:, None]
+    if KIND == PATH:
+        depth = tl.minimum(lowest_within(LOWEST, s, s, T, WITHIN) - psi[:, None], 0.0)
+        shift += beta2 * depth
+    shift = tl.where(s[None, :] >= s[:, None], shift, -INF)
+    ds, dk, dv = key_step(shift, scale2, k, v, q, do, delta, dk, dv, WIDEN)
+    put(DK + b * sdb + h * sdh, s, sdt, dk * scale, T, D, WIDE)
+    put(DV + b * sdb + h * sdh, s, sdt, dv, T, D, WIDE)
+    if KIND == AGE:
+        tl.store(DF + bh * T + s, given + tl.sum(ds, 1), mask=s < T)
+    if KIND == PATH:
+        passed = tl.where(depth < 0.0, ds, 0.0)
+        tl.store(DPSI + bh * T + s, given + tl.sum(passed, 1), mask=s < T)
+        cells_within(DCELLS, MASS, s, passed, T, WITHIN, 0)
+
+
+@triton.jit
+def query_step(shift, scale2, q, k, v, do, delta, dq, WIDEN: tl.constexpr):
+    """dq with a block of keys added, and the logits' gradient (M, N); shift as in `key_step`."""
+    p = tl.exp2(dot(q, tl.trans(k), WIDEN) * scale2 + shift)
+    ds = p * (dot(do, tl.trans(v), WIDEN) - delta[:, None])
+    return ds, dq + dot(ds.to(k.dtype), k, WIDEN)
+
+
+@triton.jit
+def query_gradients(
+    Q, K, V, DO, LSE, DELTA, DQ, F, LOWEST, PSI, BETA, MASS, DF, DCELLS, DBETA, T, H, GROUP, LEVELS, scale, scale2,
+    sqb, sqh, sqt, skb, skh, skt, svb, svh, svt, sgb, sgh, sgt, sdb, sdh, sdt,
+    D: tl.constexpr, WIDE: tl.constexpr, M: tl.constexpr, WITHIN: tl.constexpr, KIND: tl.constexpr, WIDEN: tl.constexpr,
+):  # fmt: skip
+    """What a block of M queries owns: DQ, and dF, or DBETA's rows (BH, T) and its cells of DCELLS, where t has bit l set."""
+    bh = tl.program_id(0).to(tl.int64)
+    i = tl.num_programs(1) - 1 - tl.program_id(1)  # long rows first
+    b, h = bh // H, bh % H
+    t = i * M + tl.arange(0, M)
+    K += b * skb + h // GROUP * skh
+    V += b * svb + h // GROUP * svh
+    q = rows(Q + b * sqb + h * sqh, t, sqt, T, D, WIDE, False)
+    do = rows(DO + b * sgb + h * sgh, t, sgt, T, D, WIDE, False)
+    lse = tl.load(LSE + bh * T + t, mask=t < T, other=INF)[:, None]
+    delta = tl.load(DELTA + bh * T + t, mask=t < T, other=0.0)
+    dq = tl.zeros([M, WIDE], tl.float32)
+    given = tl.zeros([M], tl.float32)
+    runs = 1
+    if KIND == AGE:
+        F += bh * T
+        f_t = tl.load(F + t, mask=t < T, other=0.0)
+    if KIND == PATH:
+        runs = LEVELS - WITHIN
+        LOWEST += bh * LEVELS * T
+        MASS += bh * LEVELS * T
+        DCELLS += bh * LEVELS * T
+        PSI += bh * T
+        beta2 = tl.load(BETA + bh) * LOG2E
+    for run in range(runs):
+        start, stop = keys_of_run(i, run, KIND)
+        if KIND == PATH:
+            level = (run + WITHIN) * T
+            lowest_t = tl.load(LOWEST + level + t, mask=t < T, other=0.0)
+            mass_t = tl.load(MASS + level + t, mask=t < T, other=0.0)
+            held = tl.zeros([M], tl.float32)
+        for j in range(start, stop):
+            s = j * M + tl.arange(0, M)
+            k = rows(K, s, skt, T, D, WIDE, True)
+            v = rows(V, s, svt, T, D, WIDE, True)
+            if KIND == NONE:
+                shift = -lse
+            if KIND == AGE:
+                shift = f_t[:, None] - tl.load(F + s)[None, :] - lse
+            if KIND == PATH:
+                psi = tl.load(PSI + s)
+                closed = tl.minimum(tl.load(LOWEST + level + s) - psi, 0.0)
+                depth = tl.minimum(closed[None, :], lowest_t[:, None] - psi[None, :])
+                shift = beta2 * depth - lse
+            ds, dq = query_step(shift, scale2, q, k, v, do, delta, dq, WIDEN)
+            if KIND == AGE:
+                given += tl.sum(ds, 1)
+            if KIND == PATH:
+                given += tl.sum(ds * depth, 1)
+                passed = tl.where(depth < 0.0, ds, 0.0)
+                held += tl.sum(passed * share(tl.load(MASS + level + s)[None, :], mass_t[:, None]), 1)
+        if KIND == PATH:
+            tl.store(DCELLS + level + t, held, mask=t < tl.where(start < stop, T, 0))
+
+    k = rows(K, t, skt, T, D, WIDE, False)
+    v = rows(V, t, svt, T, D, WIDE, False)
+    shift = -lse
+    if KIND == AGE:
+        shift += f_t[:, None] - f_t[None, :]
+    if KIND == PATH:
+        psi = tl.load(PSI + t, mask=t < T, other=0.0)
+        depth = tl.minimum(lowest_within(LOWEST, t, t, T, WITHIN) - psi[None, :], 0.0)
+        shift += beta2 * depth
+    shift = tl.where(t[:, None] >= t[None, :], shift, -INF)
+    ds, dq = query_step(shift, scale2, q, k, v, do, delta, dq, WIDEN)
+    if KIND == AGE:
+        tl.store(DF + bh * T + t, given + tl.sum(ds, 1), mask=t < T)
+    if KIND == PATH:
+        tl.store(DBETA + bh * T + t, given + tl.sum(ds * depth, 1), mask=t < T)
+        cells_within(DCELLS, MASS, t, tl.where(depth < 0.0, ds, 0.0), T, WITHIN, 1)
+    put(DQ + b * sdb + h * sdh, t, sdt, dq * scale, T, D, WIDE)
+
+
+INTERPRETED = not isinstance(forward, triton.JITFunction)  # triton was imported with TRITON_INTERPRET=1
