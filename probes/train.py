@@ -6,7 +6,6 @@ import functools
 import hashlib
 import itertools
 import math
-from dataclasses import dataclass
 
 from attnprobe.probes.batch import stack
 from attnprobe.probes.judging import scores
@@ -18,38 +17,8 @@ from attnprobe.probes.trace import followed
 
 BLOCK = 50  # steps whose data one sample() call draws; part of every task's version
 CANDIDATE, CONFIRM = 256, 1024  # sequences on which a seed may leave, and on which it is then judged
-MOST_BATCH = 1 << 14  # sequences a seed and step: a block holds BLOCK times as many
 KEPT, KEPT_TOKENS = 512, 1 << 17  # blocks that a process keeps for its next arms, and the tokens of the largest that it keeps
 SAME_HEAD = 1e-9  # a head's offsets count as fixed if they vary by less than this, relative to the largest
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How an arm is trained: Adam(W), warm-up then cosine to `floor` of lr, gradient clip per seed. batch is a seed's."""
-
-    steps: int = 800
-    lr: float = 0.01
-    batch: int = 64
-    warm_up: int = 50
-    floor: float = 0.02
-    betas: tuple[float, float] = (0.9, 0.98)
-    weight_decay: float = 0.0
-    clip: float = 1.0
-
-    def __post_init__(self):
-        for name, (low, high) in {"steps": (1, 10**7), "batch": (1, MOST_BATCH), "warm_up": (0, 10**7)}.items():
-            if not low <= getattr(self, name) <= high:
-                raise ValueError(f"{name} must be from {low} to {high}, not {getattr(self, name)}")
-        for name in ("lr", "clip"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ValueError(f"{name} must be positive and finite, not {getattr(self, name)}")
-
-    def lr_at(self, step):
-        """The learning rate of a step, counted from 0."""
-        if step < self.warm_up:
-            return self.lr * (step + 1) / self.warm_up
-        done = (step - self.warm_up) / max(1, self.steps - self.warm_up)
-        return self.lr * (self.floor + (1 - self.floor) * 0.5 * (1 + math.cos(math.pi * done)))
 
 
 @functools.lru_cache(maxsize=KEPT)

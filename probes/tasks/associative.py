@@ -77,7 +77,7 @@ class Associative(Task):
 
     @property
     def recipe(self):
-        from attnprobe.probes.train import Recipe
+        from attnprobe.probes.recipe import Recipe
 
         return Recipe(steps=self.steps, lr=0.01, batch=24, warm_up=20, floor=0.05, betas=(0.9, 0.99))
 

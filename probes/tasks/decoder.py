@@ -60,7 +60,7 @@ class Decoder(Task):
 
     @property
     def recipe(self):
-        from attnprobe.probes.train import Recipe
+        from attnprobe.probes.recipe import Recipe
 
         return Recipe(self.steps, lr=0.005, batch=self.batch, floor=0.1, betas=(0.9, 0.99), weight_decay=self.decay)
 

@@ -54,7 +54,7 @@ class Distant(Task):
 
     @property
     def recipe(self):
-        from attnprobe.probes.train import Recipe
+        from attnprobe.probes.recipe import Recipe
 
         return Recipe(steps=350, lr=0.003, batch=8, warm_up=30, floor=0.1, betas=(0.9, 0.99))
 

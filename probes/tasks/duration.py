@@ -55,7 +55,7 @@ class Duration(Task):
 
     @property
     def recipe(self):
-        from attnprobe.probes.train import Recipe
+        from attnprobe.probes.recipe import Recipe
 
         return Recipe(steps=600, lr=0.01, batch=64)
 

@@ -85,7 +85,7 @@ class Ladder(Task):
 
     @property
     def recipe(self):
-        from attnprobe.probes.train import Recipe
+        from attnprobe.probes.recipe import Recipe
 
         return Recipe(steps=800, lr=0.01, batch=64)
 

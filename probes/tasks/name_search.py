@@ -56,7 +56,7 @@ class NameSearch(Task):
 
     @property
     def recipe(self):
-        from attnprobe.probes.train import Recipe
+        from attnprobe.probes.recipe import Recipe
 
         return Recipe(steps=500, lr=0.01, batch=128)
 

@@ -52,7 +52,7 @@ class PushPop(Task):
 
     @property
     def recipe(self):
-        from attnprobe.probes.train import Recipe
+        from attnprobe.probes.recipe import Recipe
 
         return Recipe(steps=600, lr=0.01, batch=64)
 

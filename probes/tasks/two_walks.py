@@ -65,7 +65,7 @@ class TwoWalks(Task):
 
     @property
     def recipe(self):
-        from attnprobe.probes.train import Recipe
+        from attnprobe.probes.recipe import Recipe
 
         return Recipe(steps=500, lr=0.01, batch=64)
 

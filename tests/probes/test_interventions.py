@@ -12,6 +12,7 @@ from attnprobe.probes.mixers import intervention
 from attnprobe.probes.mixers.attention import scoped
 from attnprobe.probes.mixers.stream import Dense
 from attnprobe.probes.model import norm
+from attnprobe.probes.recipe import Recipe
 from attnprobe.probes.run import Arm, check
 from attnprobe.probes.spec import parse
 from attnprobe.probes.store import identity
@@ -19,7 +20,7 @@ from attnprobe.probes.streams import stream
 from attnprobe.probes.tasks import TASKS
 from attnprobe.probes.tasks.copy import Copy
 from attnprobe.probes.tasks.mqar import Mqar
-from attnprobe.probes.train import Recipe, Training, train_seeds
+from attnprobe.probes.train import Training, train_seeds
 
 SMALL = Mqar(seq_len=12, vocabulary=16, pairs=2, init_std=0.5)
 SHORT = Recipe(steps=100, lr=0.005, batch=4, warm_up=10, floor=0.1, betas=(0.9, 0.99), weight_decay=0.1)

@@ -9,13 +9,14 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from attnprobe.probes.batch import stack
+from attnprobe.probes.recipe import Recipe
 from attnprobe.probes.run import Arm
 from attnprobe.probes.spec import parse
 from attnprobe.probes.stack import Stack
 from attnprobe.probes.streams import stream
 from attnprobe.probes.tasks import TASKS
 from attnprobe.probes.tasks.ladder import Ladder
-from attnprobe.probes.train import Recipe, Training, train_seeds
+from attnprobe.probes.train import Training, train_seeds
 
 SHORT = Recipe(steps=60, batch=8, warm_up=10)
 ARMS = ("fpa", "rope", "softmax", "alibi", "fox", "fpa-sum", "fir", "fpa-nopsi", "fpa-qlevel", "expiry", "bottleneck", "zero-keys+fpa",
