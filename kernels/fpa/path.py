@@ -96,13 +96,13 @@ def dips(field, level, of_query):
 def share_out(heights, grad, values, op, of_query):
     """Give the gradient of each pair's range (s, t] to the positions u in it, by their shares.
 
-    heights (R, P) = -phi; grad (R, P, P) and values, see `dips`: gradient and value of the bias, over beta = 1. Returns d_phi
+    heights (R, P) = -phi; grad (R, P, P), gradient of the bias; values: see `dips`. Returns, over beta = 1, d_phi
     (R, P), d_psi (R, P) and sum of grad value (R,). A pair passes its gradient on iff its value is below 0.
     """
     steps = blocks(heights)
     ranges = ranges_within(steps, op.combine, EMPTY)
     d_prefix, d_suffix, d_psi = (torch.zeros_like(heights) for _ in range(3))  # the first two: what the cells of a level hold
-    d_beta, (near_value, *far) = torch.zeros_like(heights[:, 0]), values
+    d_beta, (near, *far) = torch.zeros_like(heights[:, 0]), values
     for l, prefix, suffix in reversed(list(doubled(ranges, op.combine))):
         (left, right), (left_suffix, _) = halves(prefix, l), halves(suffix, l)
         (d_left, d_right), (d_left_suffix, _) = halves(d_prefix, l), halves(d_suffix, l)
@@ -121,18 +121,20 @@ def share_out(heights, grad, values, op, of_query):
         d_right += of_t.sub_(early.sum(-1))
         d_left_suffix += early.sum(-2)
         d_beta += live.mul_(value).sum((-1, -2, -3))
-    live = passed(on_diagonal(grad).flatten(1).t().contiguous().view(near_value.shape), near_value)
+    held = near.new_empty(*near.shape[:2], near.shape[2] + 1, near.shape[3])  # ranges within blocks, first the blocks' prefixes
+    live = held[:, :, 1:]
+    passed(on_diagonal(grad).flatten(1).t().contiguous().view(near.shape), near, out=live)
     d_psi -= joined(live.sum(2) if of_query else live.sum(0).transpose(0, 1))
-    d_beta += (live * near_value).sum((0, 1, 2))
-    held = torch.nn.functional.pad(live, (0, 0, 1, 0))  # (n, G, n + 1, R), ranges within blocks and the blocks' prefixes
-    held[:, :, 0] += blocks(d_prefix)
+    d_beta += (live * near).sum((0, 1, 2))
+    held[:, :, 0] = blocks(d_prefix)
     held[-1, :, 1:] += blocks(d_suffix).transpose(0, 1)
     return joined(given_back(steps, ranges, held, op)), d_psi, d_beta
 
 
-def passed(grad, value):
+def passed(grad, value, out=None):
     """The gradient where the bias is below 0, in one pass."""
-    return torch.ops.aten.hardtanh_backward(grad, value, -INF, 0.0)
+    pass_on = torch.ops.aten.hardtanh_backward
+    return pass_on(grad, value, -INF, 0.0) if out is None else pass_on.grad_input(grad, value, -INF, 0.0, grad_input=out)
 
 
 def padded(x, value):

@@ -19,18 +19,21 @@ def ranges_within(steps, combine, empty):
     n, G, R = steps.shape
     ranges = steps.new_full((n, G, n + 1, R), empty)
     ranges[0, :, 0] = steps[0]
+    by_query, step = ranges.unbind(), steps[:, :, None].unbind()
     for t in range(1, n):
-        combine(ranges[t - 1, :, : t + 1], steps[t][:, None], out=ranges[t, :, : t + 1])
+        combine(by_query[t - 1].narrow(1, 0, t + 1), step[t], out=by_query[t].narrow(1, 0, t + 1))
     return ranges
 
 
 def given_back(steps, ranges, held, op):
     """The gradient that each range of `ranges_within` holds (n, G, n + 1, R), given to the steps: (n, G, R)."""
     early = op.share(ranges[:-1], steps[1:, :, None])  # of what comes before t
+    own = held.sum(2)
+    by_query, shares = held.unbind(), early.unbind()
     for t in reversed(range(1, len(held))):
-        held[t - 1].addcmul_(held[t], early[t - 1])
+        by_query[t - 1].narrow(1, 0, t).addcmul_(by_query[t].narrow(1, 0, t), shares[t - 1].narrow(1, 0, t))
     found = held.sum(2)
-    found[1:] -= (held[1:] * early).sum(2)
+    found[1:] += own[:-1] - found[:-1]  # less what went down to t - 1: all that it holds beyond its own
     return found
 
 
