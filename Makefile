@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+# A process a core, at most eight: each holds half a gigabyte.
+PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 PIP = $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .PHONY: help demo test slow lint venv clean
@@ -32,10 +34,10 @@ demo: $(VENV)/.user
 	$(BIN)/probe run ladder --r 10 --seeds 15
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 slow: $(VENV)/.dev
-	$(BIN)/python -m pytest -m slow
+	$(PYTEST) -m slow
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

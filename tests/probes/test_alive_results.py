@@ -4,7 +4,7 @@ import pytest
 
 from attnprobe.cli.inputs import arms
 from attnprobe.cli.report import build
-from attnprobe.probes.run import Arm, default_workers, run_probe
+from attnprobe.probes.run import Arm, run_probe
 from attnprobe.probes.spec import parse
 from attnprobe.probes.store import Store
 from attnprobe.probes.tasks import TASKS
@@ -22,7 +22,7 @@ def store(tmp_path_factory):
 def rows(task, seeds, store, names=None):
     reference = Arm("fpa", parse("fpa"), task.head_dim)
     compared = arms(task, names, task.head_dim, reference.spec, True)
-    results = run_probe(task, compared, tuple(seeds), task.recipe, store, workers=min(2, default_workers()))
+    results = run_probe(task, compared, tuple(seeds), task.recipe, store, workers=1)
     report = build("test", task, task.recipe, tuple(seeds), task.head_dim, "cpu", reference, results)
     return {row["arm"].rpartition("@")[0] + "@c" * row["control"]: row for row in report["arms"]}
 

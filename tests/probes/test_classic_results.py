@@ -4,7 +4,7 @@ import pytest
 
 from attnprobe.cli.inputs import arms
 from attnprobe.cli.report import build
-from attnprobe.probes.run import Arm, default_workers, run_probe
+from attnprobe.probes.run import Arm, run_probe
 from attnprobe.probes.spec import parse
 from attnprobe.probes.stats import median
 from attnprobe.probes.store import Store
@@ -24,7 +24,7 @@ def rows(name, store, specs):
     task = TASKS[name]()
     reference = Arm(task.reference, parse(task.reference), task.head_dim)
     compared = arms(task, specs, task.head_dim, reference.spec, True)
-    results = run_probe(task, compared, tuple(FRESH), task.recipe, store, workers=min(2, default_workers()))
+    results = run_probe(task, compared, tuple(FRESH), task.recipe, store, workers=1)
     report = build("test", task, task.recipe, tuple(FRESH), task.head_dim, "cpu", reference, results)
     return {row["mixer"]: row for row in report["arms"]}
 

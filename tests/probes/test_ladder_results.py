@@ -4,7 +4,7 @@ import pytest
 
 from attnprobe.cli.inputs import arms
 from attnprobe.cli.report import build, contradictions
-from attnprobe.probes.run import Arm, default_workers, run_probe
+from attnprobe.probes.run import Arm, run_probe
 from attnprobe.probes.spec import parse
 from attnprobe.probes.store import Store
 from attnprobe.probes.tasks.ladder import Ladder
@@ -21,7 +21,7 @@ def store(tmp_path_factory):
 def rows(r, store):
     task = Ladder(r=r)
     reference = Arm("fpa", parse("fpa"), 4)
-    results = run_probe(task, arms(task, None, 4, reference.spec, True), FRESH, task.recipe, store, workers=min(2, default_workers()))
+    results = run_probe(task, arms(task, None, 4, reference.spec, True), FRESH, task.recipe, store, workers=1)
     report = build("test", task, task.recipe, FRESH, 4, "cpu", reference, results)
     assert contradictions(report) == []
     for row in report["arms"]:

@@ -4,7 +4,7 @@ import pytest
 
 from attnprobe.cli.inputs import arm
 from attnprobe.cli.report import build
-from attnprobe.probes.run import Arm, default_workers, run_probe
+from attnprobe.probes.run import Arm, run_probe
 from attnprobe.probes.spec import parse
 from attnprobe.probes.store import Store
 from attnprobe.probes.tasks import TASKS
@@ -19,7 +19,7 @@ def rows(name, tmp_path, specs, **options):
     task = TASKS[name](**options)
     reference = Arm(task.reference, parse(task.reference), task.head_dim)
     arms = [arm(spec, task.head_dim) for spec in (task.reference, *specs)]
-    results = run_probe(task, arms, FRESH, task.recipe, Store(tmp_path), workers=min(2, default_workers()))
+    results = run_probe(task, arms, FRESH, task.recipe, Store(tmp_path), workers=1)
     report = build("test", task, task.recipe, FRESH, task.head_dim, "cpu", reference, results)
     return {row["arm"].rpartition("@")[0]: row for row in report["arms"]}
 

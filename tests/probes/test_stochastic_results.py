@@ -4,7 +4,7 @@ import pytest
 
 from attnprobe.cli.inputs import arm, arms, with_swaps
 from attnprobe.cli.report import build
-from attnprobe.probes.run import default_workers, run_probe
+from attnprobe.probes.run import run_probe
 from attnprobe.probes.store import Store
 from attnprobe.probes.tasks import TASKS
 
@@ -21,7 +21,7 @@ def found(request, tmp_path_factory):
     reference = arm(task.reference, task.head_dim)
     compared = with_swaps(arms(task, ARMS, task.head_dim, reference.spec, True), "swa,sa,union,moba", 16)
     store = Store(tmp_path_factory.mktemp("results"))
-    results = run_probe(task, compared, FRESH, task.recipe, store, workers=min(2, default_workers()))
+    results = run_probe(task, compared, FRESH, task.recipe, store, workers=1)
     report = build("test", task, task.recipe, FRESH, task.head_dim, "cpu", reference, results)
     return task.name, {row["mixer"]: row for row in report["arms"]}
 
