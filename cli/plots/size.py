@@ -1,0 +1,93 @@
+"""Seconds of training a seed against the size of a task: one line an arm, on logarithmic scales."""
+
+from dataclasses import dataclass
+
+from attnprobe.cli.plots import style
+
+CROWDED = 12  # from this ratio of the ends of a logarithmic scale on, only its powers of ten are labelled
+
+
+@dataclass(frozen=True)
+class Arm:
+    """An arm's ((size, seconds a seed), ...)."""
+
+    name: str
+    points: tuple
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What is drawn: which option of which task is the size, how many seeds stand behind a point, and what they ran on."""
+
+    task: str
+    by: str
+    seeds: tuple
+    hosts: tuple
+    arms: tuple
+
+
+def gather(records, by, names=None):
+    """The Sizes of one task's stored records, which differ in the option `by`: the mean of an arm's seeds at each size.
+
+    names: canonical spec -> the name to draw, which also says which arms and in which order; by default every arm.
+    Raises ValueError where no arm is stored at two sizes or more.
+    """
+    found, kept = {}, []
+    names = names or {record["identity"]["arm_name"]: record["identity"]["arm_name"] for record in records}
+    for record in records:
+        described = record["identity"]
+        if described["arm_name"] in names:
+            kept.append(record)
+            found.setdefault(described["arm_name"], {}).setdefault(described["options"][by], []).append(record["recorded"]["seconds"])
+    arms = tuple(
+        Arm(name, tuple((size, sum(seconds) / len(seconds)) for size, seconds in sorted(found[spec].items())))
+        for spec, name in names.items()
+        if spec in found
+    )
+    if not any(len(arm.points) > 1 for arm in arms):
+        raise ValueError(f"seconds against {by} need one arm at two values of it or more, and the store holds {stored(arms)}")
+    counts = sorted({len(seconds) for sizes in found.values() for seconds in sizes.values()})
+    hosts = sorted({(record["recorded"]["stack_size"], record["identity"]["device"]) for record in kept})
+    return Sizes(kept[0]["identity"]["task"], by, (counts[0], counts[-1]), tuple(hosts), arms)
+
+
+def stored(arms):
+    """What there is, in words."""
+    return "; ".join(f"{arm.name} at {', '.join(str(size) for size, _ in arm.points)}" for arm in arms) or "none"
+
+
+def draw(data):
+    """The figure of Sizes."""
+    from matplotlib.ticker import NullFormatter, NullLocator, StrMethodFormatter
+
+    with style.styled():
+        told = "; ".join(f"{arm.name} " + ", ".join(f"{seconds:.2g} s at {size}" for size, seconds in arm.points) for arm in data.arms)
+        figure = style.figure(2.5, f"Seconds of training a seed of {data.task}, by {data.by}: {told}")
+        panel = figure.subplots()
+        for place, arm in enumerate(data.arms):
+            panel.plot(*zip(*arm.points, strict=True), **style.series(place))
+        panel.set_xscale("log")
+        panel.set_yscale("log")
+        sizes = sorted({size for arm in data.arms for size, _ in arm.points})
+        panel.set_xticks(sizes, [str(size) for size in sizes])
+        panel.xaxis.set_minor_locator(NullLocator())
+        for which in (panel.yaxis.set_major_formatter, panel.yaxis.set_minor_formatter):
+            which(StrMethodFormatter("{x:g}"))
+        if panel.get_ylim()[1] / panel.get_ylim()[0] > CROWDED:
+            panel.yaxis.set_minor_formatter(NullFormatter())
+        panel.grid(axis="y")
+        panel.set_xlabel(f"{data.by.replace('_', ' ')} of {data.task}")
+        panel.set_ylabel("seconds a seed")
+        style.title(figure, f"{data.task}: training time, {seeds(data)}")
+        style.name_ends(panel, [(place, arm.name, arm.points[-1][1]) for place, arm in enumerate(data.arms)])
+        return figure
+
+
+def seeds(data):
+    """How many seeds stand behind a point, and how they ran."""
+    low, high = data.seeds
+    count = f"{low}" if low == high else f"{low} to {high}"
+    stacks = sorted({size for size, _ in data.hosts})
+    devices = sorted({device for _, device in data.hosts})
+    together = f"{stacks[0]}" if len(stacks) == 1 else f"{stacks[0]} to {stacks[-1]}"
+    return f"{count} seeds, stacks of {together}, {' and '.join(devices)}"

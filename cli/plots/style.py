@@ -1,0 +1,130 @@
+"""How every figure looks: the size of a journal's column, colours that the colour-blind and greyscale tell apart, direct labels."""
+
+import contextlib
+import textwrap
+
+COLUMN = 3.4  # inches, a journal's column
+SIZE = 8  # points
+MINUS = "\u2212"  # as wide as a plus
+LETTERS = 16  # an inch of such text
+INK, QUIET, GRID = "#1a1a1a", "#6e6e6e", "#e4e4e4"
+GOOD, BAD = "#0072b2", "#d55e00"  # Okabe and Ito's blue and vermillion
+# (colour, marker, dashes) of series by place: Okabe and Ito's colours, each also told by its marker and dashes
+SERIES = (
+    ("#0072b2", "o", ()),
+    ("#d55e00", "s", (4, 1.5)),
+    ("#2b2b2b", "^", (1, 1)),
+    ("#009e73", "D", (6, 1.5, 1, 1.5)),
+    ("#cc79a7", "v", (3, 1, 1, 1, 1, 1)),
+    ("#56b4e9", "P", (8, 2)),
+    ("#e69f00", "X", (2, 2)),
+    ("#8c6d1f", "<", (5, 1, 2, 1)),
+)
+RC = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # ships with matplotlib, so that text has one width everywhere
+    "font.size": SIZE,
+    "axes.titlesize": SIZE,
+    "axes.labelsize": SIZE,
+    "xtick.labelsize": SIZE - 1,
+    "ytick.labelsize": SIZE - 1,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": QUIET,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "xtick.minor.size": 1.5,
+    "ytick.minor.size": 1.5,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.5,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.5,
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "attnprobe",
+}
+
+
+@contextlib.contextmanager
+def styled():
+    """The settings above on matplotlib's own defaults, whatever the user's are; ValueError, with what to install, without matplotlib."""
+    matplotlib = library()
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(RC)
+        yield
+
+
+def library():
+    """matplotlib, imported now."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise ValueError("figures need matplotlib, which is not installed here: pip install 'attnprobe[plot]'") from None
+    return matplotlib
+
+
+def figure(height, what, width=COLUMN):
+    """An empty Figure, inches; `what` says in a sentence what it shows, for those who cannot see it."""
+    from matplotlib.figure import Figure
+
+    made = Figure(figsize=(width, height), layout="constrained", label=what)
+    made.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.02, hspace=0.02)
+    return made
+
+
+def title(figure, text):
+    """A title over the whole figure, folded to its width."""
+    figure.suptitle("\n".join(textwrap.wrap(text, int(figure.get_figwidth() * LETTERS))), fontsize=SIZE)
+
+
+def note(figure, text):
+    """Small print under the whole figure."""
+    figure.supxlabel(text, fontsize=SIZE - 1, color=QUIET)
+
+
+def series(place):
+    """Line2D settings of the series at a place."""
+    colour, marker, dashes = SERIES[place % len(SERIES)]
+    return {"color": colour, "marker": marker, "dashes": dashes or (None, None), "markeredgecolor": "white", "markeredgewidth": 0.4}
+
+
+def spread(values, gap, low, high):
+    """`values` moved apart, as little as that takes, until neighbours are `gap` from each other and all lie in low..high.
+
+    Where they do not all fit they stand closer. Groups that would overlap are set around their mean: an isotonic regression of what
+    is left of each value after its place in line, solved by pooling neighbours that are in the wrong order.
+    """
+    order = sorted(range(len(values)), key=values.__getitem__)
+    gap = min(gap, (high - low) / max(1, len(values) - 1))
+    pools = []  # [how many, their sum]
+    for place, i in enumerate(order):
+        pools.append([1, values[i] - gap * place])
+        while len(pools) > 1 and pools[-1][1] / pools[-1][0] < pools[-2][1] / pools[-2][0]:
+            count, total = pools.pop()
+            pools[-1] = [pools[-1][0] + count, pools[-1][1] + total]
+    starts = [min(max(total / count, low), high - gap * (len(values) - 1)) for count, total in pools for _ in range(count)]
+    placed = {i: starts[place] + gap * place for place, i in enumerate(order)}
+    return [placed[i] for i in range(len(values))]
+
+
+def name_ends(panel, ends):
+    """Write names at the right of a panel, at their heights, moved apart where they would overlap. ends: (place, name, height)."""
+    panel.figure.get_layout_engine().execute(panel.figure)  # so that the panel has its height
+    gap = 1.15 * (SIZE - 1) / 72 / (panel.get_position().height * panel.figure.get_figheight())
+    x = panel.get_xlim()[0]
+    heights = [panel.transAxes.inverted().transform(panel.transData.transform((x, height)))[1] for *_, height in ends]
+    for (place, name, _), height in zip(ends, spread(heights, gap, 0, 1), strict=True):
+        panel.annotate(
+            name, (1, height), xycoords="axes fraction", xytext=(3, 0), textcoords="offset points",
+            va="center", color=SERIES[place % len(SERIES)][0], annotation_clip=False, fontsize=SIZE - 1,
+        )  # fmt: skip
