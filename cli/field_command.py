@@ -37,11 +37,7 @@ class FieldGroup(TaskGroup):
         def body(**options):
             run(task(**{field: options.pop(field) for field in own}), **options)
 
-        shared = {
-            "arm": (Annotated[list[str] | None, typer.Option(help="An arm, repeatable; default: the task's.", metavar="SPEC[@D]")], None),
-            "seeds": (Annotated[str, typer.Option(help="A count (3 is 0:3) or a range (100:103).")], "3"),
-            "untrained": (Annotated[bool, typer.Option("--untrained", help="Measure the initial weights; train nothing.")], False),
-            "steps": (Annotated[int, typer.Option(help="Optimiser steps.")], task().recipe.steps),
+        shared = measuring(task) | {
             "as_json": (Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")], False),
             "quiet": (Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")], False),
         }
@@ -60,8 +56,30 @@ class FieldGroup(TaskGroup):
         )
 
 
-def run(task, *, arm, seeds, untrained, steps, as_json, quiet):
-    """Check what was asked, train and measure each arm, print."""
+def measuring(task):
+    """The options that say what is measured, as name -> (annotation, default)."""
+    return {
+        "arm": (Annotated[list[str] | None, typer.Option(help="An arm, repeatable; default: the task's.", metavar="SPEC[@D]")], None),
+        "seeds": (Annotated[str, typer.Option(help="A count (3 is 0:3) or a range (100:103).")], "3"),
+        "untrained": (Annotated[bool, typer.Option("--untrained", help="Measure the initial weights; train nothing.")], False),
+        "steps": (Annotated[int, typer.Option(help="Optimiser steps.")], task().recipe.steps),
+    }
+
+
+def run(task, *, as_json, **asked):
+    """Measure and print."""
+    result = measured(task, **asked)
+    if as_json:
+        print(json.dumps(result, allow_nan=False))
+    else:
+        from attnprobe.cli.field_tables import field_table
+        from attnprobe.cli.shell import console
+
+        console().print(field_table(result))
+
+
+def measured(task, *, arm, seeds, untrained, steps, quiet):
+    """Check what was asked, train and measure each arm; the run as JSON data."""
     from attnprobe.cli import inputs
     from attnprobe.cli.progress import watch
 
@@ -74,20 +92,13 @@ def run(task, *, arm, seeds, untrained, steps, as_json, quiet):
         for one in arms:
             seen.started(one, 0, len(ids))
         rows = [measure(task, one, ids, recipe, untrained, seen) for one in arms]
-    result = {
+    return {
         "schema": 1,
         "command": shlex.join(["probe", *sys.argv[1:]]),
         "task": task.name,
         "config": {"options": dataclasses.asdict(task), "seeds": list(ids), "trained": not untrained, "steps": 0 if untrained else steps},
         "arms": rows,
     }
-    if as_json:
-        print(json.dumps(result, allow_nan=False))
-    else:
-        from attnprobe.cli.field_tables import field_table
-        from attnprobe.cli.shell import console
-
-        console().print(field_table(result))
 
 
 def check_bias(arm):

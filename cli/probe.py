@@ -7,6 +7,7 @@ import typer
 from attnprobe.cli.bench_command import bias, training
 from attnprobe.cli.field_command import FieldGroup
 from attnprobe.cli.matrix_command import matrix
+from attnprobe.cli.plot_command import plots
 from attnprobe.cli.reproduce_command import reproduce
 from attnprobe.cli.run_command import RunGroup
 from attnprobe.cli.shell import Group, command
@@ -21,6 +22,7 @@ fields = typer.Typer(**GROUP, cls=FieldGroup)
 app.add_typer(tasks, name="run", short_help="Train a task's arms and compare them, beside the theory.")
 app.add_typer(shows, name="show", short_help="Show one decoded example of a task.")
 app.add_typer(fields, name="field", short_help="Measure what a model's layers can see, beside the theory.")
+app.add_typer(plots, name="plot", short_help="Draw what is stored: PNG or SVG files.")
 app.add_typer(bench, name="bench", short_help="Measure this suite itself.")
 
 
@@ -46,6 +48,8 @@ def main(version: Annotated[bool, typer.Option("--version", callback=show_versio
     [bold]probe reproduce fpa --quick[/bold]          a paper's figures beside ours, with a verdict each
 
     [bold]probe matrix[/bold]                         every task by the named mechanisms, solved seeds in each cell
+
+    [bold]probe plot ladder --out ladder.svg[/bold]   what is stored, drawn
 
     [bold]probe bench training[/bold]                 stacked seeds against a loop over seeds
 

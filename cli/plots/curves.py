@@ -45,7 +45,7 @@ class Curves:
 
 
 def gather(task, records):
-    """Curves of one task's records (name of the arm -> {seed: record}); ValueError where no seed has a curve.
+    """Curves of a task's stored records, name of an arm -> {seed: record}; ValueError where no seed has a curve.
 
     The task's metric where evaluations were made in training, else the training loss: what the store holds.
     """

@@ -26,8 +26,9 @@ class Point:
 
 @dataclass(frozen=True)
 class Arm:
-    """An arm's points by r."""
+    """An arm's points by r; place: in the order asked for, which gives it its colour."""
 
+    place: int
     name: str
     points: tuple
 
@@ -47,39 +48,31 @@ class Ladder:
     ceilings: dict | None
 
 
-def gather(records, head_dim, slot="balanced", names=None):
-    """The Ladder of stored records of the task `ladder`: those of this head dimension and slot, whatever their r.
-
-    names: canonical spec -> the name to draw, which also says which arms and in which order; by default every arm.
-    Raises ValueError where nothing fits.
-    """
-    found = {}
-    for record in records:
-        described = record["identity"]
-        options = described["options"]
-        if (described["head_dim"], options["slot"]) == (head_dim, slot):
-            found.setdefault(described["arm_name"], {}).setdefault(options["r"], []).append(record["result"])
-    names = names or {name: name for name in found}
+def gather(found, head_dim, slot="balanced"):
+    """The Ladder of stored records: name of an arm -> r -> records of its seeds. Raises ValueError where there are none."""
     arms = tuple(
-        Arm(name, tuple(point(r, results) for r, results in sorted(found[spec].items()))) for spec, name in names.items() if spec in found
+        Arm(place, name, tuple(point(r, records) for r, records in sorted(by_r.items())))
+        for place, (name, by_r) in enumerate(found.items())
+        if by_r
     )
     if not arms:
-        raise ValueError(f"no stored result of the ladder has head_dim {head_dim} and the {slot} slot")
-    rungs = {one.r for arm in arms for one in arm.points}
-    balanced = slot == "balanced"
-    return Ladder(
-        head_dim,
-        max(one.n for arm in arms for one in arm.points),
-        arms,
-        tuple(max(r for r in range(1, head_dim + 3) if bound(r, offsets) <= head_dim) for offsets in (False, True)) if balanced else None,
-        {r: tuple(ceiling(r, head_dim, offsets) / 2 ** (r - 1) for offsets in (False, True)) for r in range(min(rungs), max(rungs) + 1)}
-        if balanced
-        else None,
-    )
+        raise ValueError(f"no result of the ladder is stored at head dimension {head_dim} on the {slot} slot")
+    rungs = [one.r for arm in arms for one in arm.points]
+    limits = ceilings = None
+    if slot == "balanced":
+        limits = tuple(max(r for r in range(1, head_dim + 3) if bound(r, offsets) <= head_dim) for offsets in (False, True))
+        ceilings = {r: shares(r, head_dim) for r in range(min(rungs), max(rungs) + 1)}
+    return Ladder(head_dim, max(one.n for arm in arms for one in arm.points), arms, limits, ceilings)
 
 
-def point(r, results):
+def shares(r, head_dim):
+    """The share of all sets that a head without offsets, and with, can realise at most."""
+    return tuple(ceiling(r, head_dim, offsets) / 2 ** (r - 1) for offsets in (False, True))
+
+
+def point(r, records):
     """One arm's Point at r."""
+    results = [record["result"] for record in records]
     solved, n = sum(result["status"] == "solved" for result in results), len(results)
     shares = [result["score"]["realised"] for result in results if result["status"] != "failed" and counted(r)]
     return Point(r, solved, n, tuple(clopper_pearson(solved, n)), max(shares, default=None))
@@ -97,8 +90,8 @@ def draw(data):
     with style.styled():
         figure = style.figure(4.0, description(data))
         top, bottom = figure.subplots(2, 1, sharex=True)
-        for place, arm in enumerate(data.arms):
-            draw_arm(top, bottom, place, arm, len(data.arms))
+        for at, arm in enumerate(data.arms):
+            draw_arm(top, bottom, arm, DODGE * (at - (len(data.arms) - 1) / 2))
         draw_theory(top, bottom, data)
         top.set_ylabel("seeds solved (%)")
         bottom.set_ylabel("sets realised (%),\nbest seed")
@@ -109,7 +102,7 @@ def draw(data):
         bottom.set_xticks(range(rungs[0], rungs[-1] + 1))
         bottom.set_xlim(rungs[0] - 0.5, rungs[-1] + 0.5)
         bottom.set_xlabel("rungs r (2ʳ⁻¹ alive sets)")
-        ends = [(place, arm.name, arm.points[-1]) for place, arm in enumerate(data.arms)]
+        ends = [(arm.place, arm.name, arm.points[-1]) for arm in data.arms]
         style.name_ends(top, [(place, name, 100 * end.solved / end.n) for place, name, end in ends])
         style.name_ends(bottom, [(place, name, 100 * end.realised) for place, name, end in ends if end.realised is not None])
         style.title(figure, f"ladder, head dimension {data.head_dim}, {data.seeds} seeds an arm")
@@ -122,9 +115,9 @@ def description(data):
     return f"The ladder at head dimension {data.head_dim}, seeds solved by number of rungs: {told}"
 
 
-def draw_arm(top, bottom, place, arm, count):
+def draw_arm(top, bottom, arm, aside):
     """One arm in both panels, moved aside a little so that no mark hides another."""
-    look, aside = style.series(place), DODGE * (place - (count - 1) / 2)
+    look = style.series(arm.place)
     x = [one.r + aside for one in arm.points]
     share = [100 * one.solved / one.n for one in arm.points]
     around = [[y - 100 * one.interval[0] for y, one in zip(share, arm.points, strict=True)],

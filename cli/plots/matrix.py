@@ -35,20 +35,21 @@ def gather(made):
     try:
         places = {(cell["task"], cell["mixer"]): cell for cell in made["cells"]}
         mixers = tuple(mixer["name"] for mixer in made["mixers"])
-        rows = tuple(tuple(read(places.get((task, name))) for name in mixers) for task in made["tasks"])
+        rows = tuple(tuple(read(places.get((task, name)), len(made["seeds"])) for name in mixers) for task in made["tasks"])
         missing = sum(cell.share is None and not cell.refused for row in rows for cell in row)
         return Matrix(tuple(made["tasks"]), mixers, rows, len(made["seeds"]), missing)
     except (KeyError, TypeError) as error:
         raise ValueError(f"this is not the JSON of probe matrix: {error} is missing or of another kind") from None
 
 
-def read(cell):
-    """One Cell."""
+def read(cell, seeds):
+    """One Cell; k alone where all seeds are there, k/n where some are."""
     if cell is None:
         return Cell(None, "", "", False)
     if cell["refused"]:
         return Cell(None, "·", "", True)
-    text = f"{cell['solved']}{'!' * bool(cell['failed'])}"
+    count = str(cell["solved"]) if cell["n"] == seeds else f"{cell['solved']}/{cell['n']}"
+    text = count + "!" * bool(cell["failed"])
     return Cell(cell["solved"] / cell["n"], text, THEORY.get(cell["theory"], ""), False)
 
 

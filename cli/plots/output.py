@@ -4,9 +4,10 @@ import hashlib
 import html
 import io
 import re
+import sys
 from pathlib import Path
 
-from attnprobe.cli.plots.style import styled
+from attnprobe.cli.plots.style import library, styled
 from attnprobe.probes.registry import nearest
 
 FORMATS = ("png", "svg")
@@ -15,7 +16,11 @@ REFERENCE = re.compile(r'(\bid="|url\(#|href="#)([A-Za-z][\w.-]*)')
 
 
 def check_path(path):
-    """The format that a file's name asks for. ValueError on a name that ends otherwise, or in a directory that is not there."""
+    """The format that a file's name asks for: called before anything is read or drawn.
+
+    Raises ValueError without matplotlib, and on a name that ends otherwise or lies in a directory that is not there.
+    """
+    library()
     path = Path(path)
     kind = path.suffix.lower().removeprefix(".")
     if kind not in FORMATS:
@@ -26,6 +31,18 @@ def check_path(path):
     if path.is_dir():
         raise ValueError(f"--out {path}: it is a directory; name a file in it")
     return kind
+
+
+def made(figure, path):
+    """Write a Figure, say where."""
+    write(figure, path)
+    print(f"wrote {path}")
+
+
+def lacking(arms, line):
+    """Say on stderr which arms a figure goes without, and the command that would compute them."""
+    if arms:
+        print(f"note: not stored, so not drawn: {', '.join(arms)}; {line} computes them", file=sys.stderr)
 
 
 def write(figure, path):

@@ -9,8 +9,9 @@ CROWDED = 12  # from this ratio of the ends of a logarithmic scale on, only its 
 
 @dataclass(frozen=True)
 class Arm:
-    """An arm's ((size, seconds a seed), ...)."""
+    """An arm's ((size, seconds a seed), ...); place: in the order asked for, which gives it its colour."""
 
+    place: int
     name: str
     points: tuple
 
@@ -26,29 +27,26 @@ class Sizes:
     arms: tuple
 
 
-def gather(records, by, names=None):
-    """The Sizes of one task's stored records, which differ in the option `by`: the mean of an arm's seeds at each size.
+def gather(task, by, found):
+    """The Sizes of stored records: name of an arm -> size -> records of its seeds, whose mean is drawn.
 
-    names: canonical spec -> the name to draw, which also says which arms and in which order; by default every arm.
     Raises ValueError where no arm is stored at two sizes or more.
     """
-    found, kept = {}, []
-    names = names or {record["identity"]["arm_name"]: record["identity"]["arm_name"] for record in records}
-    for record in records:
-        described = record["identity"]
-        if described["arm_name"] in names:
-            kept.append(record)
-            found.setdefault(described["arm_name"], {}).setdefault(described["options"][by], []).append(record["recorded"]["seconds"])
     arms = tuple(
-        Arm(name, tuple((size, sum(seconds) / len(seconds)) for size, seconds in sorted(found[spec].items())))
-        for spec, name in names.items()
-        if spec in found
+        Arm(place, name, tuple((at, mean(records)) for at, records in sorted(sizes.items())))
+        for place, (name, sizes) in enumerate(found.items())
+        if sizes
     )
     if not any(len(arm.points) > 1 for arm in arms):
-        raise ValueError(f"seconds against {by} need one arm at two values of it or more, and the store holds {stored(arms)}")
-    counts = sorted({len(seconds) for sizes in found.values() for seconds in sizes.values()})
-    hosts = sorted({(record["recorded"]["stack_size"], record["identity"]["device"]) for record in kept})
-    return Sizes(kept[0]["identity"]["task"], by, (counts[0], counts[-1]), tuple(hosts), arms)
+        raise ValueError(f"seconds against {by} need one arm at two values of it or more, and stored is {stored(arms)}")
+    groups = [records for sizes in found.values() for records in sizes.values()]
+    hosts = {(record["recorded"]["stack_size"], record["identity"]["device"]) for records in groups for record in records}
+    return Sizes(task, by, (min(map(len, groups)), max(map(len, groups))), tuple(sorted(hosts)), arms)
+
+
+def mean(records):
+    """Mean seconds of training a seed."""
+    return sum(record["recorded"]["seconds"] for record in records) / len(records)
 
 
 def stored(arms):
@@ -64,8 +62,8 @@ def draw(data):
         told = "; ".join(f"{arm.name} " + ", ".join(f"{seconds:.2g} s at {size}" for size, seconds in arm.points) for arm in data.arms)
         figure = style.figure(2.5, f"Seconds of training a seed of {data.task}, by {data.by}: {told}")
         panel = figure.subplots()
-        for place, arm in enumerate(data.arms):
-            panel.plot(*zip(*arm.points, strict=True), **style.series(place))
+        for arm in data.arms:
+            panel.plot(*zip(*arm.points, strict=True), **style.series(arm.place))
         panel.set_xscale("log")
         panel.set_yscale("log")
         sizes = sorted({size for arm in data.arms for size, _ in arm.points})
@@ -79,7 +77,7 @@ def draw(data):
         panel.set_xlabel(f"{data.by.replace('_', ' ')} of {data.task}")
         panel.set_ylabel("seconds a seed")
         style.title(figure, f"{data.task}: training time, {seeds(data)}")
-        style.name_ends(panel, [(place, arm.name, arm.points[-1][1]) for place, arm in enumerate(data.arms)])
+        style.name_ends(panel, [(arm.place, arm.name, arm.points[-1][1]) for arm in data.arms])
         return figure
 
 

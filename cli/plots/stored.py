@@ -1,23 +1,30 @@
-"""What a store holds of a task, whatever was asked for when it was computed: records that today's code would read again."""
+"""What a store holds of a task, read without writing: the records that today's code would take for its own."""
 
+import dataclasses
 import json
+import shlex
+import sys
 from pathlib import Path
 
+from attnprobe.probes.run import named
 from attnprobe.probes.spec import parse
-from attnprobe.probes.store import SCHEMA, Store, checksum, identity, key
+from attnprobe.probes.store import SCHEMA, checksum, identity, key
 from attnprobe.probes.tasks import TASKS
 
 
 def scan(root, name):
-    """(records, how many files were passed over) of a task: those of this schema, whole, and named as today's code would name them.
+    """(key -> record, how many files were passed over) of a task: those of this schema, whole, and named as today's code names them.
 
     A file of other code, of another version of the task, or damaged, is passed over: no figure mixes it with the rest.
+    Raises ValueError where there is no such directory.
     """
-    records, known, passed = [], {}, 0
-    for path in sorted(Store(root).root.glob(f"{name}/*/*.json")):
+    if not Path(root).is_dir():
+        raise ValueError(f"--store {root}: there is no such directory; what probe run stores goes to ./results, or to its --store")
+    records, known, passed = {}, {}, 0
+    for path in sorted(Path(root).glob(f"{name}/*/*.json")):
         record = read(path)
         if record is not None and record["key"] == today(record["identity"], known):
-            records.append(record)
+            records[record["key"]] = record
         else:
             passed += 1
     return records, passed
@@ -26,7 +33,7 @@ def scan(root, name):
 def read(path):
     """A record, or None where the file holds none that is whole."""
     try:
-        record = json.loads(Path(path).read_bytes())
+        record = json.loads(path.read_bytes())
         whole = record["schema"] == SCHEMA and record["checksum"] == checksum(record)
         return record if whole and record["key"] == key(record["identity"]) else None
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -37,11 +44,11 @@ def today(described, known):
     """The key that today's code gives what an identity describes, None where it no longer takes it. known: kept between calls."""
     arm = json.dumps([described[part] for part in ("options", "arm_name", "head_dim", "recipe", "dtype", "device")], sort_keys=True)
     if arm not in known:
-        known[arm] = named(described)
+        known[arm] = renamed(described)
     return known[arm] and key(known[arm] | {"seed": described["seed"]})
 
 
-def named(described):
+def renamed(described):
     """The identity that today's code makes of an old one's description, or None."""
     from attnprobe.probes.recipe import Recipe
 
@@ -53,11 +60,26 @@ def named(described):
     return identity(task, spec, described["head_dim"], recipe, described["seed"], described["dtype"], described["device"])
 
 
-def labels(task):
-    """Canonical spec -> the name that a task's own arms are asked for by."""
-    return {str(parse(name)): name for name in task.arms}
+def told(root, name):
+    """`scan`'s records, and a line on stderr where files were passed over."""
+    records, passed = scan(root, name)
+    if passed:
+        print(f"note: {passed} files under {root}/{name} are of other code or damaged, and passed over", file=sys.stderr)
+    return records
 
 
-def seeds_text(seeds):
-    """Seeds as `15 seeds` or `1 seed`."""
-    return f"{len(seeds)} seed{'s' * (len(seeds) != 1)}"
+def pick(records, task, arms, seeds, recipe, device="cpu"):
+    """Arm -> {seed: record} of the records that answer for these arms, for those that have any."""
+    found = {arm: {seed: record for seed in seeds if (record := records.get(key(named(task, arm, recipe, seed, device))))} for arm in arms}
+    return {arm: held for arm, held in found.items() if held}
+
+
+def run_line(command, task, options):
+    """`probe run ladder --r 8 --seeds 15`: the command for a task's own options, where they are not the default, and for these."""
+    own = {field.name: value for field in dataclasses.fields(task) if (value := getattr(task, field.name)) != field.default}
+    line = ["probe", *command, task.name]
+    for name, value in (own | options).items():
+        flag = f"--{name.replace('_', '-')}"
+        line += [word for one in value for word in (flag, str(one))] if isinstance(value, list | tuple) else [flag]
+        line += [] if value is True or isinstance(value, list | tuple) else [str(value)]
+    return shlex.join(line)

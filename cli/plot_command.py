@@ -1,0 +1,106 @@
+"""`probe plot`: figures of what is stored, written to PNG or SVG files. None of them trains but where its help says so."""
+
+from typing import Annotated
+
+import typer
+
+from attnprobe.cli.plot_curves_command import CurvesGroup
+from attnprobe.cli.plot_field_command import FieldFigureGroup
+from attnprobe.cli.plot_size_command import SizeGroup
+from attnprobe.cli.shell import Group, command
+
+GROUP = {"rich_markup_mode": "rich", "context_settings": {"help_option_names": ["-h", "--help"]}}
+Out = Annotated[str, typer.Option("--out", help="The figure's file, .png or .svg.", metavar="FILE")]
+StoreOption = Annotated[str, typer.Option(help="Directory of results to read.", envvar="PROBE_STORE")]
+Seeds = Annotated[str, typer.Option(help="A count (15 is 0:15) or a range (100:115), of what is stored.")]
+Arms = Annotated[list[str] | None, typer.Option("--arm", help="An arm, repeatable; default: the task's.", metavar="SPEC")]
+
+plots = typer.Typer(**GROUP, cls=Group)
+curves = typer.Typer(**GROUP, cls=CurvesGroup)
+size = typer.Typer(**GROUP, cls=SizeGroup)
+field = typer.Typer(**GROUP, cls=FieldFigureGroup)
+plots.add_typer(curves, name="curves", short_help="Learning curves of every seed of a task's arms.")
+plots.add_typer(size, name="size", short_help="Seconds of training against the size of a task.")
+plots.add_typer(field, name="field", short_help="Receptive fields by layer beside the recursion (measured now).")
+
+
+@plots.callback()
+def plot():
+    """[bold]probe plot ladder --out ladder.svg[/bold]           solved seeds and realised sets by r, beside theory
+
+    [bold]probe plot curves ladder --r 8[/bold]              every seed's learning curve, to curves.png
+
+    [bold]probe plot matrix --tasks ladder,recall[/bold]     the matrix as a heat map
+
+    Draw what is stored; nothing is trained but where a command's help says so. PNG at 300 dpi, or SVG with its text as text, at the
+    width of a journal's column. Needs matplotlib: pip install 'attnprobe\\[plot]'.
+    """
+
+
+@curves.callback()
+def plot_curves():
+    """[bold]probe plot curves ladder --r 8 --out curves.svg[/bold]
+
+    Draw the learning curve of every stored seed of a task's arms, the median bold: the metric where training was looked at, else the loss.
+    """
+
+
+@size.callback()
+def plot_size():
+    """[bold]probe plot size ladder --by r --out size.svg[/bold]
+
+    Draw the seconds that a seed's training took against an option of the task, from what is stored.
+    """
+
+
+@field.callback()
+def plot_field():
+    """[bold]probe plot field latch --arm rope+sa --arm rope+swa --untrained[/bold]
+
+    [bold]probe plot field latch --from field.json[/bold]    what probe field latch --json printed
+
+    Draw which share of the earlier positions each layer has seen, beside the recursion. The store holds no fields: without --from they are
+    measured now, after training as probe field does it, or with --untrained at once.
+    """
+
+
+@plots.command("ladder", short_help="Solved seeds and realised sets by the number of rungs, beside theory.")
+@command
+def plot_ladder(
+    arm: Arms = None,
+    head_dim: Annotated[int, typer.Option(help="Head dimension of all arms.")] = 4,
+    slot: Annotated[str, typer.Option(help="balanced or plain.")] = "balanced",
+    seeds: Seeds = "15",
+    store: StoreOption = "results",
+    out: Out = "ladder.png",
+):
+    """[bold]probe plot ladder --out ladder.svg[/bold]
+
+    [bold]probe plot ladder --arm fpa --arm fox --head-dim 6 --seeds 100:115[/bold]
+
+    From the stored runs of the ladder at several r: the share of seeds solved, with 95 % intervals; the share of the alive sets that the
+    best seed realises; and what theory allows heads of this dimension (T5, T6).
+    """
+    from attnprobe.cli.plot_stored import draw_ladder
+
+    draw_ladder(arm, head_dim, slot, seeds, store, out)
+
+
+@plots.command("matrix", short_help="The matrix of tasks by mechanisms as a heat map.")
+@command
+def plot_matrix(
+    tasks: Annotated[str | None, typer.Option(help="Tasks, joined by commas.", show_default="those stored")] = None,
+    mixers: Annotated[str | None, typer.Option(help="Mechanisms, joined by commas.", show_default="the named ones")] = None,
+    seeds: Seeds = "5",
+    store: StoreOption = "results",
+    out: Out = "matrix.png",
+):
+    """[bold]probe plot matrix --out matrix.svg[/bold]
+
+    [bold]probe plot matrix --tasks ladder,recall --mixers fpa,rope,softmax --seeds 100:105[/bold]
+
+    From what is stored: solved seeds in each cell, theory's word beside it, refusals marked. A cell that is not stored stays blank.
+    """
+    from attnprobe.cli.plot_stored import draw_matrix
+
+    draw_matrix(tasks, mixers, seeds, store, out)

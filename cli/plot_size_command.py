@@ -1,0 +1,61 @@
+"""`probe plot size TASK`: seconds of training against an option of the task, from every value of it that is stored."""
+
+import dataclasses
+
+from attnprobe.cli.plot_options import option, reading, shown
+from attnprobe.cli.task_command import TaskGroup, task_options, typer_command
+from attnprobe.probes.tasks import TASKS
+
+
+class SizeGroup(TaskGroup):
+    """`probe plot size`."""
+
+    def list_commands(self, ctx):
+        """The tasks that have a size."""
+        return [name for name in super().list_commands(ctx) if sizes(TASKS[name])]
+
+    def command_of(self, name):
+        """The command that draws a task's seconds against a size."""
+        task = TASKS[name]
+        own = task_options(task)
+        first = sizes(task)[0]
+
+        def body(**options):
+            draw_size(task, {field: options.pop(field) for field in own}, **options)
+
+        by = {"by": option(str, first, f"The option to draw against: {', '.join(sizes(task))}.")}
+        examples = f"""[bold]probe plot size {name} --by {first} --out size.svg[/bold]
+
+        Draw the seconds a seed's training took against --by, from every value of it that is stored, other options as given."""
+        return typer_command(name, body, own | by | reading(task, "size"), examples)
+
+
+def sizes(task):
+    """A task's options that are whole numbers."""
+    return [field.name for field in dataclasses.fields(task) if isinstance(field.default, int) and not isinstance(field.default, bool)]
+
+
+def draw_size(task, options, *, by, arm, head_dim, seeds, steps, lr, batch, device, store, out):
+    """Read every stored value of the option, draw."""
+    from attnprobe.cli import inputs
+    from attnprobe.cli.plots import output, size, stored
+    from attnprobe.probes.registry import nearest
+
+    output.check_path(out)
+    by = by.replace("-", "_")
+    if by not in sizes(task):
+        raise ValueError(f"--by {by}: {task.name} has no such size{nearest(by, sizes(task))}")
+    ids, records = inputs.seeds(seeds), stored.told(store, task.name)
+    arms = inputs.arms(task(**options), arm, inputs.head_dim(head_dim, "--head-dim"), None, control=False)
+    found = {shown(one, head_dim): {} for one in arms}
+    for value in sorted({record["identity"]["options"][by] for record in records.values()}):
+        at = task(**options | {by: value})
+        recipe = dataclasses.replace(at.recipe, steps=steps, lr=lr, batch=batch)
+        for one, held in stored.pick(records, at, arms, ids, recipe, device).items():
+            found[shown(one, head_dim)][value] = list(held.values())
+    try:
+        data = size.gather(task.name, by, found)
+    except ValueError as error:
+        line = stored.run_line(["run"], task(**options), {by: 2 * options[by], "seeds": seeds, "store": store})
+        raise ValueError(f"{error}; another run is {line}") from None
+    output.made(size.draw(data), out)
