@@ -7,8 +7,6 @@ import typer
 from attnprobe.cli.task_command import TaskGroup, task_options, typer_command
 from attnprobe.probes.tasks import TASKS
 
-LABEL = 8  # columns that row labels take
-
 
 class ShowGroup(TaskGroup):
     """`probe show`."""
@@ -36,18 +34,37 @@ def show(task, seed):
         raise ValueError(f"--seed must be 0 or more, not {seed}")
     out = console()
     out.print(f"{task.name}, seed {seed}, first training example\n", style="bold", highlight=False)
-    for line in drawn(list(task.picture(task.sample(stream(seed, "train", 0), 1))), out.width):
+    batch = task.sample(stream(seed, "train", 0), 1)
+    for line in drawn(list(task.picture(batch)), task.walks(batch), out.width, out.options.ascii_only):
         out.print(line, highlight=False, markup=False)
-    out.print(inspect.getdoc(type(task)), highlight=False, markup=False)
+    out.print(folded(inspect.getdoc(type(task)), out.width), highlight=False, markup=False)
 
 
-def drawn(rows, width):
-    """Rows of (label, cells) as lines: cells in equal columns, folded into bands where the width does not hold them all."""
+def folded(text, width):
+    """A docstring's paragraphs folded to a width; one that is indented is a drawing and stays."""
+    import textwrap
+
+    parts = text.split("\n\n")
+    return "\n\n".join(part if "\n " in f"\n{part}" else textwrap.fill(part, width, break_on_hyphens=False) for part in parts)
+
+
+def drawn(rows, walks, width, ascii_only):
+    """Walks, and below them rows of (label, cells), as lines: cells in equal columns, folded into bands where the width holds no more."""
+    from attnprobe.cli.walk_text import LABEL, caption, marks, walk_lines
+
     cell = 1 + max(len(text) for _, cells in rows for text in cells)
     count = len(rows[0][1])
     fit = max(1, (width - LABEL) // cell)
+    use = marks(ascii_only)
     for first in range(0, count, fit):
+        for walk in walks:
+            if walk.name:
+                yield walk.name
+            yield from walk_lines(walk, first, min(first + fit, count), cell, use)
         for label, cells in rows:
             line = f"{label:<{LABEL}}" + "".join(f"{text:<{cell}}" for text in cells[first : first + fit])
             yield line.rstrip()
+        yield ""
+    if walks:
+        yield caption(walks[0], use)
         yield ""

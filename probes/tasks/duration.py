@@ -116,6 +116,14 @@ class Duration(Task):
         tokens, depth = np.ascontiguousarray(tokens.T), np.ascontiguousarray(depth.T)
         return Batch(tokens, depth, np.array([self.seq_len - 1]), keys, {"hits": hits})
 
+    def walks(self, batch):
+        """Keys at their levels, and a field at the dips alone; a key that a dip hits is not dead, but weighed by its depth."""
+        from attnprobe.probes.walk import Key, Walk
+
+        tokens = [int(token) for token in batch.tokens[0]]
+        keys = tuple(Key(t, tokens[t] + 1, str(i)) for i, t in enumerate(range(0, 3 * KEYS, 3), 1))
+        return (Walk(tuple(token - LEVELS if LEVELS <= token < NOP else None for token in tokens), keys, killed="hit"),)
+
     def picture(self, batch):
         """Tokens (a key's level, d and a dip's level, . for none) and each key's depth and target."""
         import numpy as np

@@ -141,18 +141,19 @@ class Ladder(Task):
         keys[-1] = False
         return Batch(tokens, alive, np.array([self.seq_len - 1]), keys, {"bits": bits})
 
+    def walks(self, batch):
+        """The running sum of the steps; rung i is written at level i."""
+        from attnprobe.probes.walk import Key, Walk
+
+        steps = [{self.r: -1, self.r + 1: 1}.get(int(token), int(token < self.r)) for token in batch.tokens[0]]
+        field = tuple(sum(steps[: t + 1]) for t in range(self.seq_len))
+        return (Walk(field, tuple(Key(3 * i, i + 1, str(i + 1)) for i in range(self.r))),)
+
     def picture(self, batch):
-        """The walk: o a live rung, x a dead one, . a step of a slot or the query; below it the tokens and the target."""
-        r, tokens = self.r, batch.tokens[0]
-        alive = batch.target[0] > 0
-        steps = [{r: -1, r + 1: 1}.get(int(token), int(token < r)) for token in tokens]
-        walk = [sum(steps[: t + 1]) for t in range(self.seq_len)]
-        marks = [mark for a in alive for mark in ("o" if a else "x", ".", ".")][: self.seq_len]
-        for level in range(max(walk), min(walk) - 1, -1):
-            yield f"level {level}", [mark if w == level else "" for mark, w in zip(marks, walk, strict=True)]
-        names = {r: "dn", r + 1: "up", r + 2: "--", r + 3: "?"}
-        yield "token", [names.get(int(token), str(int(token) + 1)) for token in tokens]
-        yield "alive", [text for a in alive for text in ("o" if a else "x", "", "")][: self.seq_len]
+        """Tokens and the target."""
+        alive = batch.target[0]
+        names = {self.r: "dn", self.r + 1: "up", self.r + 2: "--", self.r + 3: "?"}
+        yield "token", [names.get(int(token), str(int(token) + 1)) for token in batch.tokens[0]]
         yield "target", [text for a in alive for text in (f"1/{alive.sum()}" if a else "0", "", "")][: self.seq_len]
 
     def evaluation(self, rng, size):

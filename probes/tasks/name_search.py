@@ -14,6 +14,7 @@ SPARE = 2.5  # draws for each yes or no that is wanted
 KEYS = NAMES * LEVELS
 BOS, QUERY = KEYS + LEVELS, KEYS + LEVELS + 1
 VALUE_DIM, HIDDEN = 16, 32
+LETTERS = "abcdefgh"
 ABSENT, DEAD, ALIVE = range(3)
 SLICES = {"alive": ALIVE, "dead": DEAD, "absent": ABSENT}
 
@@ -125,11 +126,18 @@ class NameSearch(Task):
     def evaluation(self, rng, size):
         yield self.sample(rng, size)
 
+    def walks(self, batch):
+        """Keys at their levels, and a field at the dips alone."""
+        from attnprobe.probes.walk import Key, Walk
+
+        tokens = [int(token) for token in batch.tokens[0]]
+        keys = tuple(Key(t, token % LEVELS + 1, LETTERS[token // LEVELS]) for t, token in enumerate(tokens) if token < KEYS)
+        return (Walk(tuple(token - KEYS if KEYS <= token < BOS else None for token in tokens), keys),)
+
     def picture(self, batch):
         """Events (a3: name a at level 3; d1: a dip to 1) and the answer."""
-        letters = "abcdefgh"
-        names = [f"{letter}{level}" for letter in letters for level in range(1, LEVELS + 1)]
-        names += [*(f"d{m}" for m in range(LEVELS)), "bos", *(f"?{letter}" for letter in letters)]
+        names = [f"{letter}{level}" for letter in LETTERS for level in range(1, LEVELS + 1)]
+        names += [*(f"d{m}" for m in range(LEVELS)), "bos", *(f"?{letter}" for letter in LETTERS)]
         yield "token", [names[token] for token in batch.tokens[0]]
         yield "answer", [""] * (self.seq_len - 1) + [("absent", "dead", "alive")[batch.side["case"][0]]]
 

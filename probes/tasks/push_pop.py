@@ -12,6 +12,7 @@ THRESHOLD = 0.95  # share of sequences answered exactly
 ITEMS, OPERATIONS = 8, 16
 POP, BOS, QUERY = ITEMS, ITEMS + 1, ITEMS + 2
 VALUE_DIM, HIDDEN = 16, 32
+LETTERS = "abcdefgh"
 SLICES = {"exact size 0": (0, 0), "exact size 2": (2, 2), "exact size 4+": (4, OPERATIONS)}  # after 16 operations it is even
 
 
@@ -102,14 +103,22 @@ class PushPop(Task):
     def evaluation(self, rng, size):
         yield self.sample(rng, size)
 
-    def picture(self, batch):
-        """Operations (an item's letter is a push), the height of the stack, and under the query the items of the answer."""
-        names = [*"abcdefgh", "pop", "bos", "?"]
-        tokens, target = batch.tokens[0], batch.target[0]
+    def walks(self, batch):
+        """The height of the stack; a push is written at the height that it makes."""
+        from attnprobe.probes.walk import Key, Walk
+
+        tokens = [int(token) for token in batch.tokens[0]]
         steps = [1 if token < ITEMS else -1 if token == POP else 0 for token in tokens]
+        heights = tuple(sum(steps[: t + 1]) for t in range(self.seq_len))
+        keys = tuple(Key(t, heights[t], LETTERS[token]) for t, token in enumerate(tokens) if token < ITEMS)
+        return (Walk(heights, keys, killed="popped"),)
+
+    def picture(self, batch):
+        """Operations (an item's letter is a push), and under the query the items of the answer."""
+        names = [*LETTERS, "pop", "bos", "?"]
+        tokens, target = batch.tokens[0], batch.target[0]
         letters = [names[i] for i in target.nonzero()[0]] if self.ask == "members" else [] if target == ITEMS else [names[target]]
         yield "token", [names[token] for token in tokens]
-        yield "height", [str(sum(steps[: t + 1])) for t in range(self.seq_len)]
         yield "answer", [*[""] * (self.seq_len - 1), "".join(letters) or "none"]
 
     def loss(self, output, batch):

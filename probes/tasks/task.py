@@ -77,6 +77,10 @@ class Task(ABC):
     def picture(self, batch):
         """The first example of a numpy Batch, drawn: rows of (label, one short cell a position)."""
 
+    def walks(self, batch):
+        """The Walks of the first example of a numpy Batch, for tasks whose keys live and die along one: none by default."""
+        return ()
+
     @abstractmethod
     def loss(self, output, batch):
         """The training loss of each seed (N,)."""

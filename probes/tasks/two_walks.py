@@ -125,6 +125,17 @@ class TwoWalks(Task):
         else:
             yield self.sample(rng, size)
 
+    def walks(self, batch):
+        """Each walk stands at a rung's level and falls one below it at its own dip."""
+        from attnprobe.probes.walk import Key, Walk
+
+        keys = tuple(Key(3 * i, i + 1, str(i + 1)) for i in range(self.r))
+        fields = [[level for i in range(1, self.r + 1) for level in (i, i, i)][: self.seq_len] for _ in range(2)]
+        for i, bit in enumerate(batch.side["bits"][0]):
+            head = 0 if bit else 1
+            fields[head][3 * i + 1 + head] -= 1
+        return tuple(Walk(tuple(field), keys, f"walk {head}") for head, field in enumerate(fields, 1))
+
     def picture(self, batch):
         """Tokens (dip1 = walk 1 dips) and both heads' targets."""
         bits, alive = batch.side["bits"][0], batch.target[0]

@@ -135,12 +135,13 @@ def test_solved_is_the_threshold_itself_or_below():
     assert Ladder().solved({"kl": torch.tensor([0.1, 0.1000001, 0.0])}).tolist() == [True, False, True]
 
 
-def test_the_picture_shows_live_and_dead_rungs():
+def test_the_picture_and_the_walk_by_hand():
+    """r = 3, rung 1 dips: the walk goes 1 0 1, 2 3 2, 3 3; the field 0 at position 1 is below rung 1's level alone."""
     task = Ladder(r=3)
-    rows = dict(task.picture(task.encode(np.array([[1, 0]], dtype=np.uint8))))
+    batch = task.encode(np.array([[1, 0]], dtype=np.uint8))
+    rows = dict(task.picture(batch))
     assert rows["token"] == ["1", "dn", "up", "2", "up", "dn", "3", "?"]
-    assert rows["alive"] == ["x", "", "", "o", "", "", "o", ""]
     assert rows["target"] == ["0", "", "", "1/2", "", "", "1/2", ""]
-    assert rows["level 0"][1] == "."
-    assert rows["level 1"][0] == "x"
-    assert rows["level 2"][3] == "o"
+    (walk,) = task.walks(batch)
+    assert walk.field == (1, 0, 1, 2, 3, 2, 3, 3)
+    assert [(key.at, key.level, walk.end(key)) for key in walk.keys] == [(0, 1, 1), (3, 2, None), (6, 3, None)]
