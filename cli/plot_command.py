@@ -7,6 +7,7 @@ import typer
 from attnprobe.cli.plot_curves_command import CurvesGroup
 from attnprobe.cli.plot_field_command import FieldFigureGroup
 from attnprobe.cli.plot_size_command import SizeGroup
+from attnprobe.cli.plot_walk_command import plot_walk
 from attnprobe.cli.shell import Group, command
 
 GROUP = {"rich_markup_mode": "rich", "context_settings": {"help_option_names": ["-h", "--help"]}}
@@ -29,6 +30,8 @@ def plot():
     """[bold]probe plot ladder --out ladder.svg[/bold]           solved seeds and realised sets by r, beside theory
 
     [bold]probe plot curves ladder --r 8[/bold]              every seed's learning curve, to curves.png
+
+    [bold]probe plot walk --arm fpa --arm fox[/bold]         one word's walk, and where trained heads attend
 
     [bold]probe plot matrix --tasks ladder,recall[/bold]     the matrix as a heat map
 
@@ -104,3 +107,6 @@ def plot_matrix(
     from attnprobe.cli.plot_stored import draw_matrix
 
     draw_matrix(tasks, mixers, seeds, store, out)
+
+
+plots.command("walk", short_help="The ladder's walk over the attention of trained heads (trained now where no map is stored).")(plot_walk)

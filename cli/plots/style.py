@@ -5,7 +5,7 @@ import textwrap
 
 COLUMN = 3.4  # inches, a journal's column
 SIZE = 8  # points
-MINUS = "\u2212"  # as wide as a plus
+MINUS, TIMES = "\u2212", "\u00d7"
 LETTERS = 16  # an inch of such text
 INK, QUIET, GRID = "#1a1a1a", "#6e6e6e", "#e4e4e4"
 GOOD, BAD = "#0072b2", "#d55e00"  # Okabe and Ito's blue and vermillion
