@@ -14,6 +14,7 @@ GROUP = {"rich_markup_mode": "rich", "context_settings": {"help_option_names": [
 Out = Annotated[str, typer.Option("--out", help="The figure's file, .png or .svg.", metavar="FILE")]
 StoreOption = Annotated[str, typer.Option(help="Directory of results to read.", envvar="PROBE_STORE")]
 Seeds = Annotated[str, typer.Option(help="A count (15 is 0:15) or a range (100:115), of what is stored.")]
+Steps = Annotated[int | None, typer.Option(help="Optimiser steps of the runs.", show_default="each recipe's")]
 Arms = Annotated[list[str] | None, typer.Option("--arm", help="An arm, repeatable; default: the task's.", metavar="SPEC")]
 
 plots = typer.Typer(**GROUP, cls=Group)
@@ -74,6 +75,7 @@ def plot_ladder(
     head_dim: Annotated[int, typer.Option(help="Head dimension of all arms.")] = 4,
     slot: Annotated[str, typer.Option(help="balanced or plain.")] = "balanced",
     seeds: Seeds = "15",
+    steps: Steps = None,
     store: StoreOption = "results",
     out: Out = "ladder.png",
 ):
@@ -86,7 +88,7 @@ def plot_ladder(
     """
     from attnprobe.cli.plot_stored import draw_ladder
 
-    draw_ladder(arm, head_dim, slot, seeds, store, out)
+    draw_ladder(arm, head_dim, slot, seeds, steps, store, out)
 
 
 @plots.command("matrix", short_help="The matrix of tasks by mechanisms as a heat map.")
@@ -95,6 +97,7 @@ def plot_matrix(
     tasks: Annotated[str | None, typer.Option(help="Tasks, joined by commas.", show_default="those stored")] = None,
     mixers: Annotated[str | None, typer.Option(help="Mechanisms, joined by commas.", show_default="the named ones")] = None,
     seeds: Seeds = "5",
+    steps: Steps = None,
     store: StoreOption = "results",
     out: Out = "matrix.png",
 ):
@@ -106,7 +109,7 @@ def plot_matrix(
     """
     from attnprobe.cli.plot_stored import draw_matrix
 
-    draw_matrix(tasks, mixers, seeds, store, out)
+    draw_matrix(tasks, mixers, seeds, steps, store, out)
 
 
 plots.command("walk", short_help="The ladder's walk over the attention of trained heads (trained now where no map is stored).")(plot_walk)

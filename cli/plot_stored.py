@@ -1,13 +1,14 @@
 """What `probe plot ladder` and `probe plot matrix` do: find stored results, hold them against theory, write the figure."""
 
 import dataclasses
+import shlex
 
 from attnprobe.cli import inputs
 from attnprobe.cli.plots import output, stored
 from attnprobe.probes.tasks import TASKS
 
 
-def draw_ladder(arm, head_dim, slot, seeds, store, out):
+def draw_ladder(arm, head_dim, slot, seeds, steps, store, out):
     """Read every stored r of the ladder, draw."""
     from attnprobe.cli.plots import ladder
 
@@ -22,16 +23,17 @@ def draw_ladder(arm, head_dim, slot, seeds, store, out):
     found = {one.name: {} for one in arms}
     for r in sorted({record["identity"]["options"]["r"] for record in records.values()}):
         at = task(r=r, slot=slot)
-        for one, held in stored.pick(records, at, arms, ids, at.recipe).items():
+        for one, held in stored.pick(records, at, arms, ids, recipe(at, steps)).items():
             found[one.name][r] = list(held.values())
     if not any(found.values()):
-        example, at_dim = task(r=6, slot=slot), {} if head_dim == task.head_dim else {"head_dim": head_dim}
-        line = stored.run_line(["run"], example, {"r": 6, "arm": arm or [], **at_dim, "seeds": seeds, "store": store})
+        changed = {"head_dim": head_dim} if head_dim != task.head_dim else {}
+        changed |= {"steps": steps} if steps is not None else {}
+        line = stored.run_line(["run"], task(r=6, slot=slot), {"r": 6, "arm": arm or [], **changed, "seeds": seeds, "store": store})
         raise ValueError(f"{store} holds no run of the ladder for these arms and seeds; make some, at several r: {line}")
     output.made(ladder.draw(ladder.gather(found, head_dim, slot)), out)
 
 
-def draw_matrix(tasks, mixers, seeds, store, out):
+def draw_matrix(tasks, mixers, seeds, steps, store, out):
     """Read the stored cells, draw."""
     from attnprobe.cli.matrix import plan
     from attnprobe.cli.matrix_command import split
@@ -43,11 +45,11 @@ def draw_matrix(tasks, mixers, seeds, store, out):
     chosen = tuple(dict.fromkeys(named(text) for text in split(mixers))) if mixers is not None else NAMED
     names = tuple(dict.fromkeys(split(tasks) if tasks is not None else TASKS))
     rows = [plan(TASKS[name](), chosen) for name in names]
-    cells = {row.task.name: stored_cells(row, chosen, ids, stored.told(store, row.task.name)) for row in rows}
+    cells = {row.task.name: stored_cells(row, chosen, ids, steps, stored.told(store, row.task.name)) for row in rows}
     there = [name for name in names if any(not cell["refused"] for cell in cells[name])]
     if not there:
-        asked = {"--tasks": tasks, "--mixers": mixers, "--seeds": seeds, "--store": store}
-        line = " ".join(["probe matrix", *(f"{flag} {value}" for flag, value in asked.items() if value is not None)])
+        asked = {"--tasks": tasks, "--mixers": mixers, "--seeds": seeds, "--steps": steps, "--store": store}
+        line = shlex.join(["probe", "matrix", *(word for flag, value in asked.items() if value is not None for word in (flag, str(value)))])
         raise ValueError(f"{store} holds no cell of this matrix; {line} makes them")
     kept = names if tasks is not None else there
     made = {
@@ -59,11 +61,16 @@ def draw_matrix(tasks, mixers, seeds, store, out):
     output.made(matrix.draw(matrix.gather(made)), out)
 
 
-def stored_cells(row, mixers, seeds, records):
+def stored_cells(row, mixers, seeds, steps, records):
     """A row's cells that are stored, and those that the task refuses."""
     from attnprobe.cli.matrix import cell
     from attnprobe.probes.run import ArmResult
 
-    found = stored.pick(records, row.task, row.distinct, seeds, row.task.recipe)
+    found = stored.pick(records, row.task, row.distinct, seeds, recipe(row.task, steps))
     results = {mixer: ArmResult(row.arms[mixer], found[row.arms[mixer]], 0) for mixer in mixers if row.arms.get(mixer) in found}
     return [cell(row, mixer, results.get(mixer)) for mixer in mixers if mixer in results or mixer in row.refused]
+
+
+def recipe(task, steps):
+    """A task's recipe, with another number of steps where one is given."""
+    return task.recipe if steps is None else dataclasses.replace(task.recipe, steps=steps)

@@ -1,5 +1,6 @@
 """`probe plot walk`: the ladder's walk over the attention maps of trained heads, which are trained again where no map is stored."""
 
+import dataclasses
 import sys
 from typing import Annotated
 
@@ -17,6 +18,7 @@ def plot_walk(
     word: Annotated[
         str | None, typer.Option(help="Another word: r - 1 digits, 1 where a rung dips.", show_default="the seed's first example")
     ] = None,
+    steps: Annotated[int | None, typer.Option(help="Optimiser steps.", show_default="the recipe's")] = None,
     store: Annotated[str, typer.Option(help="Directory of results, which keeps the maps too.", envvar="PROBE_STORE")] = "results",
     out: Annotated[str, typer.Option("--out", help="The figure's file, .png or .svg.", metavar="FILE")] = "walk.png",
 ):
@@ -38,28 +40,29 @@ def plot_walk(
     if seed < 0:
         raise ValueError(f"--seed must be 0 or more, not {seed}")
     task = TASKS["ladder"](r=r)
+    recipe = task.recipe if steps is None else dataclasses.replace(task.recipe, steps=steps)
     arms = inputs.arms(task, arm or ["fpa", "rope"], inputs.head_dim(head_dim, "--head-dim"), None, control=False)
     for one in arms:
-        check(task, one)
+        check(task, one, recipe.steps)
     if word is None:
         word = "".join(str(bit) for bit in task.sample(stream(seed, "train", 0), 1).side["bits"][0])
     example = walk.example(task, word)
     found = {}
     for one in arms:
-        weights = maps.load(store, task, one, seed, word)
+        weights = maps.load(store, task, one, seed, recipe, word)
         if weights is None:
-            weights = computed(task, one, seed, example)
-            maps.save(store, task, one, seed, word, weights)
+            weights = computed(task, one, seed, recipe, example)
+            maps.save(store, task, one, seed, recipe, word, weights)
         found[one.name] = weights
     output.made(walk.draw(walk.gather(task, word, seed, found)), out)
 
 
-def computed(task, arm, seed, example):
+def computed(task, arm, seed, recipe, example):
     """Train a seed of an arm, say so, and return its map."""
     import torch
 
     from attnprobe.probes.attention_map import trained_map
 
     torch.set_num_threads(1)
-    print(f"{arm}: no map is stored; training seed {seed} for {task.recipe.steps} steps", file=sys.stderr, flush=True)
-    return trained_map(task, arm.spec, arm.head_dim, seed, task.recipe, example)
+    print(f"{arm}: no map is stored; training seed {seed} for {recipe.steps} steps", file=sys.stderr, flush=True)
+    return trained_map(task, arm.spec, arm.head_dim, seed, recipe, example)

@@ -13,16 +13,16 @@ from attnprobe.probes.tasks import TASKS
 SCHEMA = 1
 
 
-def load(root, task, arm, seed, word):
+def load(root, task, arm, seed, recipe, word):
     """A stored map, (T, S) lists, or None."""
-    identity = named(task, arm, task.recipe, seed, "cpu")
+    identity = named(task, arm, recipe, seed, "cpu")
     held = read(where(root, identity, word))
     return held["weights"] if held and (key(held["identity"]), held["word"]) == (key(identity), word) else None
 
 
-def save(root, task, arm, seed, word, weights):
+def save(root, task, arm, seed, recipe, word, weights):
     """Store a map, whole or not at all."""
-    identity = named(task, arm, task.recipe, seed, "cpu")
+    identity = named(task, arm, recipe, seed, "cpu")
     path = where(root, identity, word)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")

@@ -76,7 +76,7 @@ def draw(data):
         panel.tick_params(length=0, pad=2)
         for side in panel.spines.values():
             side.set_visible(False)
-        style.note(figure, "\n".join(legend(data)))
+        style.note(figure, legend(data))
         return figure
 
 
@@ -88,21 +88,17 @@ def write(panel, x, y, cell):
 
 
 def legend(data):
-    """The lines under the map."""
-    yield f"number: seeds solved, of {data.seeds}"
-    marks = {cell.theory for row in data.cells for cell in row}
-    said = {"+": "+ theory: some head can do all of it", style.MINUS: f"{style.MINUS} theory: none can"}
-    if told := [text for mark, text in said.items() if mark in marks]:
-        yield "   ".join(told)
-    kinds = []
-    if any(cell.refused for row in data.cells for cell in row):
-        kinds.append("· refused: it makes no sense there")
-    if data.missing:
-        kinds.append("blank: nothing stored")
-    if any("!" in cell.text for row in data.cells for cell in row):
-        kinds.append("! some seeds failed")
-    if kinds:
-        yield "   ".join(kinds)
+    """What stands under the map, item by item."""
+    cells = [cell for row in data.cells for cell in row]
+    items = {
+        f"number: seeds solved, of {data.seeds}": True,
+        "+ theory: some head can do all of it": any(cell.theory == "+" for cell in cells),
+        f"{style.MINUS} theory: none can": any(cell.theory == style.MINUS for cell in cells),
+        "· refused: it makes no sense there": any(cell.refused for cell in cells),
+        "blank: nothing stored": data.missing,
+        "! some seeds failed": any("!" in cell.text for cell in cells),
+    }
+    return [text for text, there in items.items() if there]
 
 
 def description(data):

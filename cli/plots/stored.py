@@ -16,10 +16,8 @@ def scan(root, name):
     """(key -> record, how many files were passed over) of a task: those of this schema, whole, and named as today's code names them.
 
     A file of other code, of another version of the task, or damaged, is passed over: no figure mixes it with the rest.
-    Raises ValueError where there is no such directory.
+    A directory that is not there holds nothing, and is not made.
     """
-    if not Path(root).is_dir():
-        raise ValueError(f"--store {root}: there is no such directory; what probe run stores goes to ./results, or to its --store")
     records, known, passed = {}, {}, 0
     for path in sorted(Path(root).glob(f"{name}/*/*.json")):
         record = read(path)

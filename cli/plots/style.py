@@ -87,9 +87,16 @@ def title(figure, text):
     figure.suptitle("\n".join(textwrap.wrap(text, int(figure.get_figwidth() * LETTERS))), fontsize=SIZE)
 
 
-def note(figure, text):
-    """Small print under the whole figure."""
-    figure.supxlabel(text, fontsize=SIZE - 1, color=QUIET)
+def note(figure, items):
+    """Small print under the whole figure: items, as many on a line as fit."""
+    lines, room = [""], int(figure.get_figwidth() * LETTERS * SIZE / (SIZE - 1))
+    for item in items:
+        joined = f"{lines[-1]}   {item}" if lines[-1] else item
+        if len(joined) <= room:
+            lines[-1] = joined
+        else:
+            lines.append(item)
+    figure.supxlabel("\n".join(lines), fontsize=SIZE - 1, color=QUIET)
 
 
 def series(place):

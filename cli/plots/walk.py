@@ -130,8 +130,7 @@ def draw_map(panel, one, data):
     line = data.line
     shares = [[weight * len(alive_at(line, t)) for weight in row] for t, row in enumerate(one.weights)]
     columns = [[share if key.at <= t else math.nan for key, share in zip(line.keys, row, strict=True)] for t, row in enumerate(shares)]
-    ramp = LinearSegmentedColormap.from_list("weight", RAMP)
-    ramp.set_bad("#efefef")
+    ramp = LinearSegmentedColormap.from_list("weight", RAMP).with_extremes(bad="#efefef")
     image = panel.imshow(
         list(zip(*columns, strict=True)), origin="lower", aspect="auto", cmap=ramp, vmin=0, vmax=1.5, interpolation="nearest",
         extent=(-0.5, len(columns) - 0.5, 0.5, data.r + 0.5),
