@@ -7,7 +7,8 @@ Each of `curves`, `ladder`, `matrix`, `field`, `size` and `walk` has
 
 `gather` takes stored records, dicts as `Store.save` returns them: curves.gather(task, {arm: {seed: record}}),
 ladder.gather({arm: {r: [record]}}, head_dim, slot), size.gather(task name, option, {arm: {size: [record]}}); `stored` finds them.
-matrix.gather and field.gather take the JSON of `probe matrix` and `probe field`.
+matrix.gather and field.gather take the JSON of `probe matrix` and `probe field`. `maps.drawable(store directory)` is the data of
+every walk whose attention maps a store keeps.
 
 `output.svg(figure) -> str` is an `<svg>` element to embed in a page, with ids of its own and an accessible name;
 `output.write(figure, path)` writes a PNG or SVG file.

@@ -179,7 +179,7 @@ def test_a_png_is_the_same_bytes_each_time_at_300_dots_an_inch():
 
 def test_a_user_s_own_settings_neither_reach_a_figure_nor_change():
     usual = output.svg(FIGURES["field"]())
-    with matplotlib.rc_context({"font.size": 30, "lines.linewidth": 9, "svg.fonttype": "path"}):
+    with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red", "svg.fonttype": "path"}):
         before = dict(matplotlib.rcParams)
         assert output.svg(FIGURES["field"]()) == usual
         assert dict(matplotlib.rcParams) == before
@@ -207,14 +207,14 @@ def test_names_that_do_not_all_fit_stand_closer():
 
 
 def test_a_curve_s_median_carries_on_the_last_value_of_a_seed_that_left():
-    """At step 100 seed 0 has left with 1.0: the median of 1.0, .4 and .6 is .6; at 50 it is that of 1.0, .2, .5."""
+    """At step 150 seed 0 has left with 1.0: the median of 1.0, .6 and .7 is .7; at 50 that of .3, .2, .5 is .3, at 100 it is .6."""
     found = {
-        0: record(0, "solved", curve=[(50, 1.0)]),
-        1: record(1, "unsolved", curve=[(50, 0.2), (100, 0.4)]),
-        2: record(2, "unsolved", curve=[(50, 0.5), (100, 0.6)]),
+        0: record(0, "solved", curve=[(50, 0.3), (100, 1.0)]),
+        1: record(1, "unsolved", curve=[(50, 0.2), (100, 0.4), (150, 0.6)]),
+        2: record(2, "unsolved", curve=[(50, 0.5), (100, 0.6), (150, 0.7)]),
     }
     data = curves.gather(FlipFlop(), {"fpa": found})
-    assert data.arms[0].median == ((50, 0.5), (100, 0.6))
+    assert data.arms[0].median == ((50, 0.3), (100, 0.6), (150, 0.7))
     assert data.arms[0].solved == 1
     assert (data.what, data.better, data.threshold) == ("accuracy", "high", 0.99)
 

@@ -1,0 +1,234 @@
+"""probe plot: what it reads, what it refuses and which command it names, and that it trains nothing but where it says so."""
+
+import json
+import re
+import shlex
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from attnprobe.cli.plots import maps, stored
+from attnprobe.cli.probe import app
+from attnprobe.probes.attention_map import asked
+from attnprobe.probes.run import Arm
+from attnprobe.probes.spec import parse
+from attnprobe.probes.store import key
+from attnprobe.probes.streams import stream
+from attnprobe.probes.tasks.ladder import Ladder
+from attnprobe.probes.train import Training
+
+STEPS = ["--steps", "50"]
+RUN = [*STEPS, "--seeds", "2", "--workers", "1", "--quiet", "--no-control"]
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": "200"})
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory):
+    """A store of the ladder at r = 4 and 5."""
+    root = tmp_path_factory.mktemp("store")
+    for r in (4, 5):
+        done = invoke("run", "ladder", "--r", r, *RUN, "--store", root)
+        assert done.exit_code == 0, done.output
+    return root
+
+
+@pytest.fixture
+def no_training(monkeypatch):
+    """Fail where anything is trained."""
+
+    def refuse(*arguments, **options):
+        raise AssertionError("a figure must not train")
+
+    monkeypatch.setattr(Training, "__init__", refuse)
+
+
+KINDS = {
+    "curves": ["curves", "ladder", "--r", "4", "--seeds", "2"],
+    "ladder": ["ladder", "--seeds", "2"],
+    "size": ["size", "ladder", "--seeds", "2"],
+    "matrix": ["matrix", "--tasks", "ladder", "--mixers", "fpa,rope+swa", "--seeds", "2"],
+}
+
+
+@pytest.mark.parametrize("kind", ["curves", "ladder", "size"])
+@pytest.mark.parametrize("form", ["png", "svg"])
+def test_a_figure_of_what_is_stored_is_written_and_trains_nothing(kind, form, full, tmp_path, no_training):
+    out = tmp_path / f"figure.{form}"
+    done = invoke("plot", *KINDS[kind], *STEPS, "--store", full, "--out", out)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.strip() == f"wrote {out}"
+    assert out.read_bytes().startswith(b"\x89PNG" if form == "png" else b"<?xml")
+
+
+@pytest.mark.parametrize("kind", ["curves", "ladder", "matrix"])
+def test_where_nothing_is_stored_the_command_that_is_named_makes_it(kind, tmp_path):
+    store, out = tmp_path / "results", tmp_path / "figure.svg"
+    arguments = ["plot", *KINDS[kind], *STEPS, "--store", store, "--out", out]
+    done = invoke(*arguments)
+    assert done.exit_code == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert not out.exists()
+    assert not store.exists()
+    named = re.search(r"probe ((?:run|matrix) .*?)(?: makes (?:it|them))?$", done.stderr.strip())[1]
+    quick = [*shlex.split(named), "--quiet", "--workers", "1"]
+    assert invoke(*quick).exit_code == 0
+    assert invoke(*arguments).exit_code == 0
+    assert out.exists()
+
+
+def test_an_arm_that_is_not_stored_is_named_and_the_others_are_drawn(full, tmp_path):
+    out = tmp_path / "curves.svg"
+    done = invoke("plot", *KINDS["curves"], *STEPS, "--arm", "fpa", "--arm", "fir+fpa", "--store", full, "--out", out)
+    assert done.exit_code == 0
+    assert re.search(r"not drawn: fir\+fpa@4; probe run ladder .*--arm fpa --arm fir\+fpa .*--steps 50", done.stderr)
+    assert ">fpa<" in out.read_text()
+    assert ">fir+fpa<" not in out.read_text()
+
+
+def test_runs_of_another_recipe_are_not_mixed_in(full, tmp_path):
+    done = invoke("plot", *KINDS["curves"], "--steps", "100", "--store", full, "--out", tmp_path / "a.svg")
+    assert done.exit_code == 2
+    assert "--steps 100" in done.stderr
+
+
+def test_what_other_code_stored_or_is_damaged_is_passed_over(full, tmp_path):
+    import shutil
+
+    copy = tmp_path / "store"
+    shutil.copytree(full, copy)
+    records, passed = stored.scan(copy, "ladder")
+    assert (len(records), passed) == (20, 0)
+    first, second, third, *_ = sorted(copy.glob("ladder/*/*.json"))
+    first.write_text(first.read_text()[:-40])
+    second.write_text(second.read_text().replace('"status": "', '"status": "un', 1))
+    held = json.loads(third.read_text())
+    held["identity"]["code"] = "of old"
+    held["key"] = key(held["identity"])
+    third.write_text(json.dumps(held))
+    kept, passed = stored.scan(copy, "ladder")
+    assert (len(kept), passed) == (17, 3)
+    assert kept.keys() < records.keys()
+    done = invoke("plot", *KINDS["ladder"], *STEPS, "--store", copy, "--out", tmp_path / "a.svg")
+    assert done.exit_code == 0
+    assert "3 files" in done.stderr
+    assert all(path.exists() for path in (first, second, third))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["ladder", "--out", "a.pdf"], "a .png or a .svg"),
+        (["ladder", "--out", "nowhere/a.png"], "no directory nowhere"),
+        (["ladder", "--slot", "odd"], "balanced or plain"),
+        (["ladder", "--arm", "fpa@8"], "give it by --head-dim"),
+        (["ladder", "--arm", "ropee"], "did you mean 'rope'"),
+        (["curves", "laddr"], "did you mean 'ladder'"),
+        (["size", "ladder", "--by", "rr"], "did you mean 'r'"),
+        (["matrix", "--tasks", "lader"], "did you mean 'ladder'"),
+        (["field", "latch", "--from", "absent.json"], "absent.json"),
+        (["walk", "--word", "012"], "takes 7 digits"),
+        (["walk", "--seed", "-1"], "--seed must be 0 or more"),
+        (["walk", "--arm", "swa"], "hides keys"),
+    ],
+    ids=str,
+)
+def test_bad_input_is_one_line_and_exit_2_before_anything_is_trained(arguments, said, tmp_path, monkeypatch, no_training):
+    monkeypatch.chdir(tmp_path)
+    done = invoke("plot", *arguments)
+    assert done.exit_code == 2, done.output
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_matplotlib_one_line_says_what_to_install(full, tmp_path, monkeypatch, no_training):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = invoke("plot", "walk", "--store", full, "--out", tmp_path / "a.png")
+    assert done.exit_code == 2
+    assert "pip install 'attnprobe[plot]'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_field_is_drawn_from_what_probe_field_printed(tmp_path, no_training):
+    layers = [{"layer": 1, "measured": 0.5, "simulated": None, "recursion": 0.4}]
+    arm = {"mixer": "rope", "seeds": [{"seed": 0, "shares": [0.5]}], "layers": layers}
+    held = tmp_path / "field.json"
+    held.write_text(json.dumps({"task": "latch", "config": {"trained": True, "steps": 5, "seeds": [0]}, "arms": [arm]}))
+    out = tmp_path / "field.svg"
+    assert invoke("plot", "field", "latch", "--from", held, "--out", out).exit_code == 0
+    assert "latch, after 5 steps, 1 seed an arm" in out.read_text()
+    wrong = invoke("plot", "field", "topic", "--from", held, "--out", out)
+    assert wrong.exit_code == 2
+    assert "probe plot field latch" in wrong.stderr
+
+
+def test_a_walk_trains_a_seed_once_says_so_and_keeps_its_map(tmp_path, monkeypatch):
+    store, out = tmp_path / "results", tmp_path / "walk.svg"
+    arguments = ["plot", "walk", "--r", "4", *STEPS, "--arm", "fpa", "--store", store, "--out", out]
+    first = invoke(*arguments)
+    assert first.exit_code == 0, first.output
+    assert "fpa@4: no map is stored; training seed 0 for 50 steps" in first.stderr
+    drawn = out.read_bytes()
+
+    def refuse(*arguments, **options):
+        raise AssertionError("the map is stored")
+
+    monkeypatch.setattr(Training, "__init__", refuse)
+    again = invoke(*arguments)
+    assert (again.exit_code, again.stderr, out.read_bytes()) == (0, "", drawn)
+    (walk,) = maps.drawable(store)
+    assert ([one.name for one in walk.maps], walk.r, walk.seed) == (["fpa"], 4, 0)
+    assert stored.scan(store, "ladder") == ({}, 0)  # a map is no result
+
+
+def test_a_damaged_map_is_computed_again(tmp_path):
+    task, arm = Ladder(r=4), Arm("fpa", parse("fpa"), 4)
+    maps.save(tmp_path, task, arm, 0, task.recipe, "101", [[1.0]])
+    assert maps.load(tmp_path, task, arm, 0, task.recipe, "101") == [[1.0]]
+    assert maps.load(tmp_path, task, arm, 0, task.recipe, "100") is None
+    assert maps.load(tmp_path, task, arm, 1, task.recipe, "101") is None
+    (path,) = tmp_path.glob("ladder/*/*.map")
+    path.write_text(path.read_text()[:30])
+    assert maps.load(tmp_path, task, arm, 0, task.recipe, "101") is None
+    assert maps.drawable(tmp_path) == []
+
+
+@pytest.mark.parametrize("spec", ["fpa", "rope", "fox"])
+def test_the_map_s_last_row_is_the_model_s_own_and_no_row_sees_later_keys(spec):
+    import torch
+
+    task, mixer = Ladder(r=5), parse(spec)
+    training = Training(task, mixer, 4, (3,), task.recipe, "cpu", None)
+    training.block(0, 50)
+    batch = task.sample(stream(3, "train", 0), 1)
+    found = torch.tensor(asked(training, mixer, batch), dtype=torch.float64)
+    from attnprobe.probes.batch import stack
+
+    given = stack([batch], "cpu", torch.float64)
+    p = training.stack.copy(torch.float64)
+    own = training.model(p, given, training.draws(50, "test"))[0, 0, 0, 0].exp()
+    assert torch.allclose(found[-1], own, atol=1e-12)
+    assert torch.equal(found, found.tril())
+    assert torch.allclose(found.sum(1), torch.ones(task.seq_len, dtype=torch.float64))
+    assert found[:, ~torch.from_numpy(batch.keys)].abs().max() == 0
+
+
+def test_fpa_s_map_closes_a_key_s_row_at_its_dip():
+    """With keys of no content the map is the bias alone: rung 2 has its share before its dip, and less than half of it from there on."""
+    import torch
+
+    task = Ladder(r=4)
+    mixer = parse("zero-keys+fpa")
+    training = Training(task, mixer, 4, (0,), task.recipe, "cpu", None)
+    for first in range(0, 300, 50):
+        training.block(first, first + 50)
+    batch = task.encode(np.array([[0, 1, 0]], dtype=np.uint8))
+    found = torch.tensor(asked(training, mixer, batch))
+    live, dead = found[:, 0], found[:, 3]
+    assert (dead[4:] < 0.5 * live[4:]).all()  # rung 2, at position 3, dips at 4
+    assert dead[3] > 0.8 * live[3]
