@@ -85,7 +85,10 @@ def test_the_examples_in_docstrings_run(path):
     assert outcome.failed == 0
 
 
-@pytest.mark.parametrize("command", ["probe -h", "probe list", "probe run ladder -h", "theory -h", "theory list"])
+@pytest.mark.parametrize(
+    "command",
+    ["probe -h", "probe list", "probe run ladder -h", "probe plot curves ladder -h", "probe plot walk -h", "theory -h", "theory list"],
+)
 def test_help_and_lists_load_neither_torch_nor_scipy(command):
     script = (
         "import sys, runpy; from importlib.metadata import entry_points\n"
@@ -93,7 +96,7 @@ def test_help_and_lists_load_neither_torch_nor_scipy(command):
         f"app = next(iter(entry_points(group='console_scripts', name={command.split()[0]!r}))).load()\n"
         "try: app()\n"
         "except SystemExit: pass\n"
-        "print(*[m for m in ('torch', 'scipy', 'sympy', 'networkx') if m in sys.modules], file=sys.stderr)"
+        "print(*[m for m in ('torch', 'scipy', 'sympy', 'networkx', 'matplotlib') if m in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == ""

@@ -5,7 +5,7 @@ import textwrap
 
 COLUMN = 3.4  # inches, a journal's column
 SIZE = 8  # points
-MINUS, TIMES = "\u2212", "\u00d7"
+MINUS, TIMES, GAP = "\u2212", "\u00d7", "\u2003"  # GAP: an em space, which a browser keeps
 LETTERS = 16  # an inch of such text
 INK, QUIET, GRID = "#1a1a1a", "#6e6e6e", "#e4e4e4"
 GOOD, BAD = "#0072b2", "#d55e00"  # Okabe and Ito's blue and vermillion
@@ -91,7 +91,7 @@ def note(figure, items):
     """Small print under the whole figure: items, as many on a line as fit."""
     lines, room = [""], int(figure.get_figwidth() * LETTERS * SIZE / (SIZE - 1))
     for item in items:
-        joined = f"{lines[-1]}   {item}" if lines[-1] else item
+        joined = f"{lines[-1]}{GAP}{item}" if lines[-1] else item
         if len(joined) <= room:
             lines[-1] = joined
         else:
@@ -125,13 +125,20 @@ def spread(values, gap, low, high):
 
 
 def name_ends(panel, ends):
-    """Write names at the right of a panel, at their heights, moved apart where they would overlap. ends: (place, name, height)."""
+    """Write names, each after its mark, at the right of a panel, at their heights, moved apart where they would overlap.
+
+    ends: (place, name, height).
+    """
+    from matplotlib.transforms import ScaledTranslation
+
     panel.figure.get_layout_engine().execute(panel.figure)  # so that the panel has its height
     gap = 1.15 * (SIZE - 1) / 72 / (panel.get_position().height * panel.figure.get_figheight())
     x = panel.get_xlim()[0]
     heights = [panel.transAxes.inverted().transform(panel.transData.transform((x, height)))[1] for *_, height in ends]
+    beside = panel.transAxes + ScaledTranslation(5 / 72, 0, panel.figure.dpi_scale_trans)
     for (place, name, _), height in zip(ends, spread(heights, gap, 0, 1), strict=True):
+        panel.plot(1, height, transform=beside, clip_on=False, **series(place))
         panel.annotate(
-            name, (1, height), xycoords="axes fraction", xytext=(3, 0), textcoords="offset points",
+            name, (1, height), xycoords="axes fraction", xytext=(10, 0), textcoords="offset points",
             va="center", color=SERIES[place % len(SERIES)][0], annotation_clip=False, fontsize=SIZE - 1,
         )  # fmt: skip
