@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, fields
 
+from attnprobe.cli.plots import curve_looks as looks
 from attnprobe.cli.plots import style
 from attnprobe.probes.stats import median
 
@@ -102,7 +103,9 @@ def draw(data):
         scale(axes[0], data)
         style.title(figure, f"{data.title}: {seeds(data)}")
         figure.supylabel(data.what, fontsize=style.SIZE)
-        figure.legend(handles=key(data), loc="outside lower center", ncols=2, frameon=False, fontsize=style.SIZE - 1, handlelength=2.2)
+        figure.legend(
+            handles=looks.key(data), loc="outside lower center", ncols=2, frameon=False, fontsize=style.SIZE - 1, handlelength=2.2
+        )
         return figure
 
 
@@ -121,45 +124,20 @@ def draw_arm(panel, one, data):
     """One panel."""
     for other in data.arms:
         if other is not one:
-            panel.plot(*xy(other.median, data), **OTHERS)
+            panel.plot(*xy(other.median, data), **looks.OTHERS)
     for seed in one.seeds:
         if seed.points:
-            look = SOLVED if seed.status == "solved" else UNSOLVED
+            look = looks.SOLVED if seed.status == "solved" else looks.UNSOLVED
             panel.plot(*xy(seed.points, data), **look)
-            panel.plot(*xy(seed.points[-1:], data), **look | END[seed.status])
-    panel.plot(*xy(one.median, data), **MEDIAN)
+            panel.plot(*xy(seed.points[-1:], data), **look | looks.END[seed.status])
+    panel.plot(*xy(one.median, data), **looks.MEDIAN)
     if data.threshold is not None:
-        panel.axhline(data.threshold, **THRESHOLD)
-    name = panel.set_title(one.name, pad=11)
-    name.set_fontsize(style.SIZE * min(1, NAME / len(one.name)))
+        panel.axhline(data.threshold, **looks.THRESHOLD)
+    panel.set_title(one.name, pad=11, fontsize=style.fitted(one.name, style.SIZE, NAME))
     panel.annotate(
         f"{one.solved}/{len(one.seeds)} solved", (0.5, 1), xytext=(0, 3), xycoords="axes fraction", textcoords="offset points",
         ha="center", fontsize=style.SIZE - 1, color=style.QUIET,
     )  # fmt: skip
-
-
-SOLVED = {"color": style.GOOD, "linewidth": 0.5, "alpha": 0.8, "zorder": 2}
-UNSOLVED = {"color": style.BAD, "linewidth": 0.6, "alpha": 0.8, "zorder": 2, "dashes": (3, 1.2)}
-MEDIAN = {"color": style.INK, "linewidth": 1.6, "zorder": 3}
-OTHERS = {"color": "#c9c9c9", "linewidth": 1.0, "zorder": 1}
-THRESHOLD = {"color": style.QUIET, "linewidth": 0.7, "linestyle": ":", "zorder": 1}
-END = {"solved": {"marker": ".", "markersize": 3}, "unsolved": {}, "failed": {"marker": "x", "markersize": 4}}
-
-
-def key(data):
-    """What each kind of line is, for those that are there."""
-    from matplotlib.lines import Line2D
-
-    statuses = {seed.status for one in data.arms for seed in one.seeds}
-    kinds = {
-        "a seed, solved": SOLVED | END["solved"] if "solved" in statuses else None,
-        "a seed, not solved": UNSOLVED if statuses - {"solved"} else None,
-        "median": MEDIAN,
-        "other arms' medians": OTHERS if len(data.arms) > 1 else None,
-        f"threshold {data.threshold:g}" if data.threshold is not None else "": THRESHOLD if data.threshold is not None else None,
-        "failed": {**UNSOLVED, **END["failed"]} if "failed" in statuses else None,
-    }
-    return [Line2D([], [], label=label, **look) for label, look in kinds.items() if look]
 
 
 def xy(points, data):

@@ -7,6 +7,7 @@ from attnprobe.probes.stats import clopper_pearson
 from attnprobe.theory.rank import bound, ceiling
 
 DODGE = 0.1  # rungs between the arms' marks at one r
+MOST_TICKS = 10  # labels under a panel
 THEORY = {
     f"no bias: all sets iff d ≥ r {style.MINUS} 1 (T5), else ≤ curve (T6)": (1, 1.2),
     f"offsets: all sets iff d ≥ r {style.MINUS} 2 (T5), else ≤ curve (T6)": (4, 1.2),
@@ -99,7 +100,7 @@ def draw(data):
             panel.set_ylim(-4, 104)
             panel.grid(axis="y")
         rungs = sorted({one.r for arm in data.arms for one in arm.points})
-        bottom.set_xticks(range(rungs[0], rungs[-1] + 1))
+        bottom.set_xticks(style.thinned(range(rungs[0], rungs[-1] + 1), MOST_TICKS))
         bottom.set_xlim(rungs[0] - 0.5, rungs[-1] + 0.5)
         bottom.set_xlabel("rungs r (2ʳ⁻¹ alive sets)")
         ends = [(arm.place, arm.name, arm.points[-1]) for arm in data.arms]

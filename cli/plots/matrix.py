@@ -70,6 +70,7 @@ def draw(data):
                 write(panel, x, y, cell)
         panel.set_xlim(-0.5, len(data.mixers) - 0.5)
         panel.set_ylim(len(data.tasks) - 0.5, -0.5)
+        panel.set_aspect("equal")
         panel.set_yticks(range(len(data.tasks)), data.tasks)
         panel.set_xticks(range(len(data.mixers)), data.mixers, rotation=55, ha="left", rotation_mode="anchor")
         panel.xaxis.tick_top()
@@ -81,9 +82,10 @@ def draw(data):
 
 
 def write(panel, x, y, cell):
-    """A cell's text in its middle, theory's mark at its upper right."""
+    """A cell's text in its middle, smaller the longer it is, theory's mark at its upper right."""
     colour = "white" if cell.share is not None and cell.share > 0.6 else style.INK
-    panel.text(x - 0.08 * bool(cell.theory), y, cell.text, ha="center", va="center_baseline", fontsize=style.SIZE - 1, color=colour)
+    aside = 0.07 * len(cell.text) * bool(cell.theory)
+    panel.text(x - aside, y, cell.text, ha="center", va="center_baseline", fontsize=style.SIZE - min(3, len(cell.text)), color=colour)
     panel.text(x + 0.46, y - 0.02, cell.theory, ha="right", va="bottom", fontsize=style.SIZE - 3, color=colour)
 
 

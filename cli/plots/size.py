@@ -1,9 +1,11 @@
 """Seconds of training a seed against the size of a task: one line an arm, on logarithmic scales."""
 
+import math
 from dataclasses import dataclass
 
 from attnprobe.cli.plots import style
 
+MOST_TICKS = 8  # labels under the panel
 CROWDED = 12  # from this ratio of the ends of a logarithmic scale on, only its powers of ten are labelled
 
 
@@ -67,7 +69,8 @@ def draw(data):
         panel.set_xscale("log")
         panel.set_yscale("log")
         sizes = sorted({size for arm in data.arms for size, _ in arm.points})
-        panel.set_xticks(sizes, [str(size) for size in sizes])
+        ticks = style.thinned(sizes, MOST_TICKS, math.log)
+        panel.set_xticks(ticks, [str(size) for size in ticks])
         panel.xaxis.set_minor_locator(NullLocator())
         for which in (panel.yaxis.set_major_formatter, panel.yaxis.set_minor_formatter):
             which(StrMethodFormatter("{x:g}"))

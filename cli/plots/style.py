@@ -4,7 +4,8 @@ import contextlib
 import textwrap
 
 COLUMN = 3.4  # inches, a journal's column
-SIZE = 8  # points
+SIZE, SMALLEST = 8, 5  # points
+NAME = 14  # letters of a name beside a panel at its usual size
 MINUS, TIMES, GAP = "\u2212", "\u00d7", "\u2003"  # GAP: an em space, which a browser keeps
 LETTERS = 16  # an inch of such text
 INK, QUIET, GRID = "#1a1a1a", "#6e6e6e", "#e4e4e4"
@@ -105,6 +106,21 @@ def series(place):
     return {"color": colour, "marker": marker, "dashes": dashes or (None, None), "markeredgecolor": "white", "markeredgewidth": 0.4}
 
 
+def fitted(name, size, letters):
+    """The size of a name's type: `size`, or smaller where it has more letters than there is room for, but never under SMALLEST."""
+    return max(SMALLEST, size * min(1, letters / len(name)))
+
+
+def thinned(values, most, scale=float):
+    """Those of sorted values that are far enough apart for labels, from the last one down, if `most` fit on an axis of that scale."""
+    gap = (scale(values[-1]) - scale(values[0])) / most
+    kept = [values[-1]]
+    for value in reversed(values[:-1]):
+        if scale(kept[-1]) - scale(value) >= gap:
+            kept.append(value)
+    return kept[::-1]
+
+
 def spread(values, gap, low, high):
     """`values` moved apart, as little as that takes, until neighbours are `gap` from each other and all lie in low..high.
 
@@ -140,5 +156,5 @@ def name_ends(panel, ends):
         panel.plot(1, height, transform=beside, clip_on=False, **series(place))
         panel.annotate(
             name, (1, height), xycoords="axes fraction", xytext=(10, 0), textcoords="offset points",
-            va="center", color=SERIES[place % len(SERIES)][0], annotation_clip=False, fontsize=SIZE - 1,
+            va="center", color=SERIES[place % len(SERIES)][0], annotation_clip=False, fontsize=fitted(name, SIZE - 1, NAME),
         )  # fmt: skip
