@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from attnprobe.cli.load import LoadOption
 from attnprobe.cli.lr_grid import SELECTION
 from attnprobe.cli.shell import EXIT_CONTRADICTION, EXIT_SEEDS_FAILED, command
 
@@ -25,6 +26,7 @@ def flag(default, text, panel, *names):
 def matrix(
     tasks: Annotated[str | None, flag("all", "Tasks, joined by commas.", WHAT)] = None,
     mixers: Annotated[str | None, flag("the named ones", "Mechanisms: names or specs, joined by commas.", WHAT)] = None,
+    load: LoadOption = None,
     seeds: Annotated[str, flag(True, "A count (5 is 0:5) or a range (100:105).", TRAINING)] = "5",
     steps: Annotated[int | None, flag("each recipe's", "Optimiser steps of every arm: a smoke test.", TRAINING)] = None,
     lr_grid: Annotated[

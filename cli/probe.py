@@ -6,6 +6,7 @@ import typer
 
 from attnprobe.cli.bench_command import bias, training
 from attnprobe.cli.field_command import FieldGroup
+from attnprobe.cli.load import LoadingGroup, LoadOption
 from attnprobe.cli.matrix_command import matrix
 from attnprobe.cli.plot_command import plots
 from attnprobe.cli.reproduce_command import reproduce
@@ -14,7 +15,7 @@ from attnprobe.cli.shell import Group, command
 from attnprobe.cli.show_command import ShowGroup
 
 GROUP = {"rich_markup_mode": "rich", "context_settings": {"help_option_names": ["-h", "--help"]}}
-app = typer.Typer(**GROUP, cls=Group, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(**GROUP, cls=LoadingGroup, add_completion=False, pretty_exceptions_enable=False)
 bench = typer.Typer(**GROUP, cls=Group)
 tasks = typer.Typer(**GROUP, cls=RunGroup)
 shows = typer.Typer(**GROUP, cls=ShowGroup)
@@ -59,17 +60,19 @@ def main(version: Annotated[bool, typer.Option("--version", callback=show_versio
 
 
 @tasks.callback()
-def run():
+def run(load: LoadOption = None):
     """[bold]probe run ladder --r 10 --seeds 15[/bold]
 
     [bold]probe run ladder --r 6 --arm rope --arm alibi+fir@8[/bold]
+
+    [bold]probe run ladder --load mine.py --arm mine[/bold]    with a mechanism, or a task, of a file of yours
 
     Train every arm of a task on every seed, skip what is stored, and print who solves it, how sure that is, and what theory says.
     """
 
 
 @shows.callback()
-def show():
+def show(load: LoadOption = None):
     """[bold]probe show ladder --r 6[/bold]
 
     Draw one example of a task: what is read, what is asked, what is right; and which choices are ours.
@@ -77,7 +80,7 @@ def show():
 
 
 @fields.callback()
-def field():
+def field(load: LoadOption = None):
     """[bold]probe field latch --arm rope+sa --arm rope+swa --seeds 3[/bold]
 
     Measure, layer by layer and by gradient, which earlier positions a position has seen, and print it beside what theory says.
@@ -96,8 +99,10 @@ def benchmarks():
 
 @app.command("list", short_help="List tasks, mechanisms and named arms.")
 @command
-def list_all():
+def list_all(load: LoadOption = None):
     """[bold]probe list[/bold]
+
+    [bold]probe list --load mine.py[/bold]    with the tasks and mechanisms of a file
 
     List the tasks, the parts of a mechanism by axis, each with its paper, and the named arms.
     """

@@ -6,6 +6,7 @@ from typing import Annotated, get_type_hints
 
 import typer
 
+from attnprobe.cli.load import LoadOption
 from attnprobe.cli.shell import Group, command
 from attnprobe.probes.registry import nearest
 from attnprobe.probes.tasks import TASKS
@@ -16,7 +17,7 @@ def task_options(task):
     hints, panel = get_type_hints(task), f"The {task.name} task"
     return {
         f.name: (
-            Annotated[hints[f.name], typer.Option(f"--{f.name.replace('_', '-')}", help=f.metadata["help"], rich_help_panel=panel)],
+            Annotated[hints[f.name], typer.Option(f"--{f.name.replace('_', '-')}", help=f.metadata.get("help"), rich_help_panel=panel)],
             f.default,
         )
         for f in dataclasses.fields(task)
@@ -24,10 +25,12 @@ def task_options(task):
 
 
 def typer_command(name, body, options, help_text):
-    """A command whose options are name -> (annotation, default) and whose body takes them as keywords."""
+    """A command whose options are name -> (annotation, default) and whose body takes them as keywords; --load is an option of each."""
 
-    def wrapped(**values):
+    def wrapped(load=None, **values):  # whose files are loaded by now
         return command(body)(**values)
+
+    options = {**options, "load": (LoadOption, None)}
 
     parameters = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=a, default=d) for key, (a, d) in options.items()]
     wrapped.__signature__ = inspect.Signature(parameters)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -14,7 +15,7 @@ PREFIX = "attnprobe."
 def digest(modules):
     """sha256 over the syntax trees, without docstrings, of `modules` (import names) and all that they import of this package.
 
-    Fused kernels are left out: they must match the reference, which is in.
+    Fused kernels are left out: they must match the reference, which is in. A user's loaded file counts by what it says, not by its name.
     """
     seen, queue = set(), list(modules)
     while queue:
@@ -22,7 +23,15 @@ def digest(modules):
         if module not in seen and not module.rpartition(".")[2].startswith("fused"):
             seen.add(module)
             queue.extend(imports(module))
-    return hashlib.sha256("\n".join(f"{module} {tree(module)}" for module in sorted(seen)).encode()).hexdigest()
+    trees = (f"{module if module.startswith(PREFIX) else 'loaded'} {tree(module)}" for module in seen)
+    return hashlib.sha256("\n".join(sorted(trees)).encode()).hexdigest()
+
+
+def text(module):
+    """The source of a module of this package, or of a user's file as it was loaded."""
+    if not module.startswith(PREFIX):
+        return sys.modules[module].__loader__.get_source(module)
+    return source(module).read_text(encoding="utf-8")
 
 
 def source(module):
@@ -33,7 +42,7 @@ def source(module):
 
 @functools.cache
 def parsed(module):
-    return ast.parse(source(module).read_text(encoding="utf-8"))
+    return ast.parse(text(module))
 
 
 @functools.cache
@@ -52,7 +61,7 @@ def imports(module):
 @functools.cache
 def tree(module):
     """The dump of a module's syntax tree without docstrings."""
-    root = ast.parse(source(module).read_text(encoding="utf-8"))
+    root = ast.parse(text(module))
     for node in ast.walk(root):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node) is not None:
             node.body = node.body[1:]

@@ -58,6 +58,14 @@ class Registry(Mapping):
             self.loaded = found
         return self.loaded
 
+    def add(self, entry):
+        """Take in an Entry from outside the folder."""
+        self.entries[entry.name] = entry
+
+    def remove(self, module):
+        """Drop the entries of a module."""
+        self.loaded = {name: entry for name, entry in self.entries.items() if entry.module != module}
+
     def __getitem__(self, name):
         if name not in self.entries:
             raise ValueError(f"unknown {self.noun} {name!r}{nearest(name, self.entries)}")
@@ -80,10 +88,13 @@ def nearest(name, names):
     return f"; did you mean {close[0]!r}?" if close else f"; there are: {', '.join(names)}"
 
 
-def registered_in(path, module):
-    """The Entries of one file, read from its syntax tree."""
+def registered_in(path, module, text=None):
+    """The Entries of one file, read from its syntax tree, or from that of `text` where its content is known.
+
+    Raises ValueError where it does not parse, or where what @register is given is no literal.
+    """
     try:
-        tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+        tree = ast.parse(path.read_text(encoding="utf-8") if text is None else text, str(path))
     except SyntaxError as error:
         raise ValueError(f"{path}, line {error.lineno}: {error.msg}") from None
     for node in tree.body:
@@ -91,6 +102,11 @@ def registered_in(path, module):
             continue
         for call in node.decorator_list:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "register":
-                facts = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+                try:
+                    (name,) = map(ast.literal_eval, call.args)
+                    facts = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+                except ValueError:
+                    what = 'one name and facts, written out: @register("mine", paper="ours")'
+                    raise ValueError(f"{path}, line {call.lineno}: @register takes {what}") from None
                 summary = (ast.get_docstring(node) or "").partition("\n")[0]
-                yield Entry(ast.literal_eval(call.args[0]), path, module, node.name, summary, facts)
+                yield Entry(name, path, module, node.name, summary, facts)

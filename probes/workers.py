@@ -5,6 +5,8 @@ from __future__ import annotations
 import traceback
 from collections import deque
 
+from attnprobe.probes.loading import load_text, loaded
+
 
 def in_this_process(train, jobs, watch):
     """Train jobs one after the other; yields (job, records)."""
@@ -25,7 +27,7 @@ def in_processes(train, jobs, workers, watch):
     try:
         for _ in range(workers):
             ours, theirs = context.Pipe()
-            process = context.Process(target=work, args=(train, theirs), daemon=True)
+            process = context.Process(target=work, args=(train, theirs, loaded()), daemon=True)
             process.start()
             theirs.close()
             processes.append(process)
@@ -57,12 +59,14 @@ def in_processes(train, jobs, workers, watch):
             process.join()
 
 
-def work(train, connection):
-    """A worker: train the jobs that come over the connection until it closes."""
+def work(train, connection, files):
+    """A worker: load the user's files, (path, source), then train the jobs that come over the connection until it closes."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
     try:
+        for file in files:
+            load_text(*file)
         while True:
             job = connection.recv()
             try:

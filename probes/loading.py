@@ -1,0 +1,170 @@
+"""Files of a user's own, whose tasks and parts are registered beside the suite's."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import re
+import sys
+from importlib.abc import ExecutionLoader
+from pathlib import Path
+
+from attnprobe.probes import code, spec
+from attnprobe.probes.mixers.parts import Bias, KeyFilter, Normaliser, Position, Routing
+from attnprobe.probes.registry import registered_in
+from attnprobe.probes.tasks import TASKS
+from attnprobe.probes.tasks.task import Task
+
+AXIS = {"key_filter": KeyFilter, "position": Position, "bias": Bias, "normaliser": Normaliser, "routing": Routing}
+NAME = re.compile(r"[a-z0-9_-]+")  # what the grammar of specs can name
+PREFIX = "attnprobe_loaded_"  # of the modules' names, so that none hides another module
+
+
+class Given(ExecutionLoader):
+    """Runs a module from a text that was read before: workers and the code's digest see what was run, whatever the file has become."""
+
+    def __init__(self, path, text):
+        self.path, self.text = str(path), text
+
+    def get_filename(self, fullname):
+        """Where the text was read from."""
+        return self.path
+
+    def get_source(self, fullname):
+        """The text."""
+        return self.text
+
+
+def load(path):
+    """Run a Python file and register its tasks and parts; one that was loaded before is loaded anew. Returns the names registered.
+
+    Raises OSError where it cannot be read, and ValueError, with one line, where it does not parse or run, registers nothing, registers
+    what is no task or part, or takes a name that is taken.
+
+    >>> load("no_such_file.py")
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] No such file or directory: 'no_such_file.py'
+    """
+    return load_text(path, Path(path).read_bytes())
+
+
+def load_text(path, source):
+    """`load` of a file's content, bytes, read before."""
+    resolved = str(Path(path).resolve())
+    try:
+        text = importlib.util.decode_source(source)
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is no Python file: {error}") from None
+    forget(resolved)
+    name = module_name(resolved)
+    found = list(registered_in(Path(path), name, text))
+    if not found:
+        raise ValueError(f'{path} registers nothing: put @register("name") over a class of a part or a task')
+    for at, entry in enumerate(found):
+        check_name(path, entry.name, [earlier.name for earlier in found[:at]])
+    module = run(path, name, Given(resolved, text))
+    try:
+        targets = [target(path, entry, getattr(module, entry.cls)) for entry in found]
+    except ValueError:
+        del sys.modules[name]
+        raise
+    for registry, entry in zip(targets, found, strict=True):
+        registry.add(entry)
+    clear()
+    return [entry.name for entry in found]
+
+
+def loaded():
+    """(path, source) of every loaded file, in the order of loading: what a worker process loads to have the same names."""
+    return [(given.path, given.text.encode()) for given in (module.__loader__ for module in modules())]
+
+
+def forget(path=None):
+    """Take the names of a loaded file back, or of all of them."""
+    for module in modules():
+        if path in (None, module.__loader__.path):
+            for registry in (TASKS, *spec.REGISTRIES.values()):
+                registry.remove(module.__name__)
+            del sys.modules[module.__name__]
+    clear()
+
+
+def modules():
+    """The modules of the loaded files, in the order of loading."""
+    return [module for name, module in list(sys.modules.items()) if name.startswith(PREFIX)]
+
+
+def clear():
+    """Drop what was worked out from the names and sources that there were."""
+    for cached in (spec.axis_of, spec.aliases, code.parsed, code.imports, code.tree):
+        cached.cache_clear()
+
+
+def module_name(resolved):
+    """A module's name for a file: the same in every process that loads the same files in the same order."""
+    stem = PREFIX + re.sub(r"\W", "_", Path(resolved).stem)
+    taken = [module.__name__ for module in modules()]
+    return next(name for n in range(1, len(taken) + 2) if (name := stem if n == 1 else f"{stem}_{n}") not in taken)
+
+
+def check_name(path, name, own):
+    """ValueError where a name cannot be said in a spec, or is taken."""
+    from attnprobe.probes.named_mixers import NAMED  # which imports what trains, and that this
+
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise ValueError(f"{path}: a name takes small letters, digits, - and _, not {name!r}")
+    if name in own:
+        raise ValueError(f"{path} registers {name!r} twice")
+    holders = {entry.name: entry.path for registry in (TASKS, *spec.REGISTRIES.values()) for entry in registry.entries.values()}
+    suite = {*spec.aliases(), *(mixer.name for mixer in NAMED), *spec.REGISTRIES, "none"}
+    if name in holders or name in suite:
+        where = holders.get(name)
+        own_file = where is not None and where.resolve() in {Path(module.__loader__.path) for module in modules()}
+        raise ValueError(f"{path}: the name {name!r} is taken by {where if own_file else 'the suite'}; choose another")
+
+
+def run(path, name, loader):
+    """The module of a text, run. Raises ValueError that names the line where it fails."""
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    module.__file__ = loader.path
+    sys.modules[name] = module  # dataclasses and pickle look it up there
+    try:
+        loader.exec_module(module)
+    except BaseException as error:
+        del sys.modules[name]
+        if not isinstance(error, Exception | SystemExit):
+            raise
+        raise ValueError(f"{path}{line_of(error, loader.path)}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def line_of(error, path):
+    """`, line 12`: the last line of a file that an error passed through, empty where it passed through none."""
+    last, traceback = "", error.__traceback__
+    while traceback:
+        if traceback.tb_frame.f_code.co_filename == path:
+            last = f", line {traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return last
+
+
+def target(path, entry, cls):
+    """The registry that a registered class belongs to. Raises ValueError where it is no complete, frozen task or part."""
+    where = f"{path}: class {entry.cls}"
+    kinds = {"task": Task, **AXIS}
+    kind = next((kind for kind, base in kinds.items() if isinstance(cls, type) and issubclass(cls, base)), None)
+    if kind is None:
+        raise ValueError(f"{where} is registered and is none of {', '.join(base.__name__ for base in kinds.values())}: derive it from one")
+    if "__dataclass_params__" not in vars(cls) or not cls.__dataclass_params__.frozen:
+        raise ValueError(f"{where} must be a frozen dataclass: put @dataclass(frozen=True) over it, under @register")
+    if cls.__abstractmethods__:
+        raise ValueError(f"{where} lacks {', '.join(sorted(cls.__abstractmethods__))}")
+    if vars(cls).get("name") != entry.name:
+        raise ValueError(f"{where} does not have the name {entry.name!r}: its @register is not the suite's, or a field hides it")
+    for field in dataclasses.fields(cls):
+        if field.default is dataclasses.MISSING:
+            raise ValueError(f"{where}: the field {field.name} needs a default, since the name alone must do")
+    for name in entry.facts.get("aliases", {}):
+        if name in spec.axis_of() or name in spec.aliases():
+            raise ValueError(f"{where}: the alias {name!r} is taken")
+    return TASKS if kind == "task" else spec.REGISTRIES[kind]

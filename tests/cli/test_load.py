@@ -1,0 +1,116 @@
+"""--load: a user's file takes part in every command that names tasks or mechanisms."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from attnprobe.cli.load import given
+from attnprobe.cli.probe import app
+from attnprobe.probes.loading import forget
+
+BIAS = """
+from dataclasses import dataclass
+from attnprobe.probes.mixers.parts import Bias
+from attnprobe.probes.registry import register
+
+
+@register("mine", paper="ours")
+@dataclass(frozen=True)
+class Mine(Bias):
+    '''Keys but the query's own lose one.'''
+
+    def parameters(self, dims):
+        return {}
+
+    def __call__(self, p, x, scores, draw):
+        T, S = scores.shape[-2:]
+        return scores.new_ones(T, S).tril(S - T - 1) * -1
+"""
+TASK = """
+from dataclasses import dataclass, field
+from attnprobe.probes.registry import register
+from attnprobe.probes.tasks.count import Count
+
+
+@register("my-count", paper="ours", family="C9")
+@dataclass(frozen=True)
+class MyCount(Count):
+    '''Counting under another name.'''
+
+    shade: int = field(default=3, metadata={"help": "How dark it is."})
+    hue: int = 1
+"""
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays_loaded():
+    yield
+    forget()
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, text in {"mine.py": BIAS, "task.py": TASK, "broken.py": "x = (\n"}.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, list(map(str, arguments)), env={"COLUMNS": "200"})
+
+
+def test_the_files_given_are_found_wherever_they_stand():
+    assert given(["run", "--load", "a.py", "ladder", "--load=b.py", "--arm", "x"]) == ["a.py", "b.py"]
+    assert given(["run", "--", "--load", "a.py"]) == []
+    assert given(["run", "--load"]) == []
+
+
+def test_a_loaded_mechanism_runs_beside_the_suite_s(files):
+    quick = ["--r", 4, "--steps", 2, "--batch", 4, "--seeds", 2, "--workers", 1, "--quiet", "--store", files / "results"]
+    done = invoke("run", "ladder", *quick, "--load", files / "mine.py", "--arm", "mine", "--arm", "rope+mine", "--json")
+    assert done.exit_code == 0, done.output
+    assert [row["mixer"] for row in json.loads(done.stdout)["arms"]] == ["mine", "rope+mine"] * 2
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_loaded_task_is_a_command_with_its_fields_as_options(files, before):
+    load, name = ["--load", files / "task.py"], "my-count"
+    words = ["run", *load, name] if before else ["run", name, *load]
+    shown = invoke(*words, "-h")
+    assert shown.exit_code == 0, shown.output
+    assert "--shade" in shown.stdout
+    assert "How dark it is." in shown.stdout
+    assert "--load" in shown.stdout
+    done = invoke(*words, "--steps", 1, "--seeds", 1, "--arm", "rope", "--quiet", "--store", files / "results", "--shade", 7)
+    assert done.exit_code == 0, done.output
+    assert "my-count --shade 7" in done.stdout
+
+
+def test_loaded_names_are_listed_shown_and_crossed(files):
+    load = ["--load", files / "mine.py", "--load", files / "task.py"]
+    assert "my-count" in invoke("run", *load, "-h").stdout
+    listed = invoke("list", *load).stdout
+    assert "Counting under another name." in listed
+    assert "Keys but the query's own lose one." in listed
+    assert "my-count, seed 0" in invoke("show", "my-count", *load).stdout
+    asked = ["--tasks", "my-count,ladder", "--mixers", "mine", "--seeds", 1, "--dry-run", "--store", files / "results"]
+    assert "my-count" in invoke("matrix", *asked, *load).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "ladder", "--load", "none.py"], "none.py: No such file or directory"),
+        (["run", "ladder", "--load", "broken.py"], "broken.py, line 1: '(' was never closed"),
+        (["run", "my-count", "--load", "mine.py"], "unknown task 'my-count'; did you mean 'count'?"),
+        (["list", "--load"], "requires an argument"),
+        (["bench", "bias", "--load", "mine.py"], "No such option"),
+    ],
+)
+def test_a_file_that_will_not_do_is_one_line_and_exit_2(files, monkeypatch, words, message):
+    monkeypatch.chdir(files)
+    done = invoke(*words)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
