@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 TOPS = ("cli", "kernels", "probes", "theory")
 MAY_IMPORT = {"kernels": {"kernels"}, "probes": {"probes", "kernels"}, "theory": {"theory"}, "cli": set(TOPS)}
 FILES = sorted(path for top in TOPS for path in (ROOT / top).rglob("*.py"))
-LAZY = [path for path in FILES if path.parts[len(ROOT.parts)] == "probes" and path.parent != ROOT / "probes"]
+LAZY = [path for path in FILES if ROOT / "probes" in path.parents and path.parent not in (ROOT / "probes", ROOT / "probes/checks")]
 
 
 def imports(path, deep=True):

@@ -70,7 +70,12 @@ class Draw:
 
 
 class Part(ABC):
-    """A part of any axis."""
+    """A part of any axis.
+
+    surrogate: names of its parameters whose gradient is another's on purpose, so that finite differences are not asked of it.
+    """
+
+    surrogate = ()
 
     @abstractmethod
     def parameters(self, dims):

@@ -119,6 +119,8 @@ class Bottleneck(Bias):
     c_h starts at minus the offset that FPA's psi starts at. Backward with softmin weights, as in FPA.
     """
 
+    surrogate = ("gate",)
+
     def parameters(self, dims):
         return {
             "gate": Init((dims.model_dim, dims.num_heads), std=dims.field_std),

@@ -34,6 +34,7 @@ class Fpa(Bias):
     """b_ts = beta min(0, min_{s<u<=t} phi_u - psi_s); backward with softmin weights of temperature 1."""
 
     field = True
+    surrogate = ("field",)
 
     def parameters(self, dims):
         return parameters(dims)
@@ -85,6 +86,7 @@ class FpaNoPsi(Bias):
     """FPA with the constant c_h for psi_s: every key has the same level. The field's h is drawn, so that starts agree, and unused."""
 
     field = True
+    surrogate = ("field",)
 
     def parameters(self, dims):
         return parameters(dims)
@@ -102,6 +104,7 @@ class FpaQueryLevel(Bias):
     """b_ts = beta min(0, min_{s<u<=t} phi_u - psi_t)."""
 
     field = True
+    surrogate = ("field",)
 
     def parameters(self, dims):
         return parameters(dims)
