@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from attnprobe.cli.bench_command import bias, training
+from attnprobe.cli.check_command import check
 from attnprobe.cli.field_command import FieldGroup
 from attnprobe.cli.load import LoadingGroup, LoadOption
 from attnprobe.cli.matrix_command import matrix
@@ -45,6 +46,8 @@ def main(version: Annotated[bool, typer.Option("--version", callback=show_versio
     [bold]probe show ladder --r 6[/bold]              one example of a task, decoded
 
     [bold]probe field latch[/bold]                    what each layer has seen, by gradient
+
+    [bold]probe check mine.py[/bold]                  a mechanism or task of yours, before anyone trains it
 
     [bold]probe reproduce fpa --quick[/bold]          a paper's figures beside ours, with a verdict each
 
@@ -114,6 +117,7 @@ def list_all(load: LoadOption = None):
         out.print(item)
 
 
+app.command("check", short_help="Test a mechanism or a task before anyone trains it.")(check)
 app.command("reproduce", short_help="Run what the sources' figures need, and hold each against ours.")(reproduce)
 app.command("matrix", short_help="Named mechanisms by tasks: solved seeds in every cell.")(matrix)
 bench.command("training", short_help="Stacked seeds against a loop over the same seeds.")(training)

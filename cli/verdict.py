@@ -1,29 +1,53 @@
 """What theory says of an arm: the only place where probes meet theorems."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from attnprobe.probes.spec import parse
 from attnprobe.theory.rank import bound, ceiling
 from attnprobe.theory.recall import majority_ceiling
 
 PATH = {"fpa", "fpa-hard", "fpa-sum"}  # the field falls below a key's level exactly at its own dip (T1)
 ORDER_BLIND = {"alibi", "alibi-fixed", "fox", "expiry", "bottleneck", "selective", "dcp"}  # one offset vector for all sets
 
+# task -> a bias with a theorem -> the trait from which its bound follows, whatever else a bias does
+STAND_INS = {
+    "ladder": {"fox": "order-blind"},
+    "two-walks": {"alibi": "content-free", "dcp": "shared"},
+}
 NO_THEOREM = "no theorem"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """kind: "can" | "bound" | "none"; claim: the theorem's name or None; text: as shown; ceiling: sets a head can realise, or None."""
+    """kind: "can" | "bound" | "none"; claim: the theorem's name or None; text: as shown; ceiling: sets a head can realise, or None.
+
+    assumption: what was measured of the bias, and is no part of the theorem.
+    """
 
     kind: str
     claim: str | None
     text: str
     ceiling: int | None
+    assumption: str | None = None
 
 
 def verdict(task, arm):
     """The Verdict on an arm of a task."""
     return RULES.get(task.name, no_theorem)(task, arm)
+
+
+def measured_verdict(task, arm, traits):
+    """What would bound an arm if its bias, of which no theorem knows the name, had the traits (a set of names) that it measures to have.
+
+    None where that bounds nothing. No ceiling: a measurement proves nothing, so a result above it would contradict no theorem.
+    """
+    for stand_in, trait in STAND_INS.get(task.name, {}).items():
+        if trait in traits:
+            layers = tuple(replace(layer, bias=parse(stand_in).layers[0].bias) for layer in arm.spec.layers)
+            said = verdict(task, replace(arm, spec=replace(arm.spec, layers=layers)))
+            if said.kind == "bound":
+                return replace(said, ceiling=None, assumption=trait)
+    return None
 
 
 def no_theorem(task, arm):

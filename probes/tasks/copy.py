@@ -51,6 +51,26 @@ class Copy(Decoder):
         )
         return Batch(tokens, symbols, np.arange(self.first, self.seq_len), np.ones(self.seq_len, bool))
 
+    @property
+    def readers(self):
+        import numpy as np
+
+        def repeated(symbol):
+            return self.said(np.repeat(symbol[:, None], LENGTH, 1))
+
+        def exact(batch):
+            """The first symbol, then the one that stands after each copied one."""
+            symbols, copied = batch.tokens[:, 1 : self.first], batch.tokens[:, self.first + 1 :]
+            at = (copied[:, :, None] == symbols[:, None]).argmax(-1) + 1
+            return self.said(np.concatenate([symbols[:, :1], np.take_along_axis(symbols, at, 1)], 1))
+
+        return {
+            "exact": (exact, 1.0),
+            "majority": (lambda batch: repeated(np.zeros(len(batch.tokens), int)), 0.06),
+            "unigram": (lambda batch: repeated(batch.tokens[:, 3]), 0.12),
+            "last write": (lambda batch: repeated(batch.tokens[:, LENGTH]), 0.12),
+        }
+
     def evaluation(self, rng, size):
         for n in self.chunks(size):
             yield self.sample(rng, n)

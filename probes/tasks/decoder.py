@@ -93,6 +93,12 @@ class Decoder(Task):
     def check(self, spec, head_dim):
         check_routing(self, spec, self.seq_len)
 
+    def said(self, answers):
+        """Answers (B, K), a class each, as a model would give them: (B, K, classes)."""
+        import numpy as np
+
+        return np.eye(self.classes)[answers]
+
     def chunks(self, size):
         """The sizes of an evaluation's chunks: at most TOKENS tokens each."""
         chunk = max(1, TOKENS // self.seq_len)

@@ -83,6 +83,10 @@ class Mqar(Decoder):
                 raise ValueError(f"{name} must be from {low:g} to {high:g}, not {getattr(self, name)}")
 
     @property
+    def lookup(self):
+        return not self.stacked
+
+    @property
     def span(self):
         """Positions that a pair, or a query and what follows it, takes."""
         return 1 if self.stacked else 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from types import MappingProxyType
 
 
 class Task(ABC):
@@ -17,8 +18,10 @@ class Task(ABC):
     the default; control_dim: a head dimension that suffices, for the control that failure is not optimisation, or None;
     reference: the arm that the others are compared with by default; sets: how many sets the score `realised` is a share of, or
     None where it was not counted exhaustively; ablation: the documented set of interventions; exhaustive: the evaluation holds
-    every example there is; shown: names in `score` that a table shows too; metric: the name in `score` that decides, with
-    better "low" | "high" and threshold.
+    every example there is; shown: names in `score` that a table shows too; lookup: an answer stands after an earlier occurrence
+    of the scored token; readers: name -> (rule, metric), what `probe check` holds the task to: a rule gives of a numpy Batch what
+    a model would, (B, ...); `exact` solves the task from its tokens, any other is a shortcut that has the metric stated; metric:
+    the name in `score` that decides, with better "low" | "high" and threshold.
     """
 
     version = 1
@@ -40,6 +43,8 @@ class Task(ABC):
     ablation = ()
     exhaustive = False
     shown = ()
+    lookup = False
+    readers = MappingProxyType({})
 
     @property
     @abstractmethod

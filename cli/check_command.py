@@ -1,0 +1,118 @@
+"""`probe check`: a mechanism or a task, tested before anyone trains it."""
+
+import json
+import shlex
+import sys
+from typing import Annotated
+
+import typer
+
+from attnprobe.cli.load import LoadOption
+from attnprobe.cli.shell import command
+
+EXIT_FAILED = 1
+SCHEMA = 1
+
+
+@command
+def check(
+    what: Annotated[list[str], typer.Argument(metavar="SPEC|TASK|FILE", help="Mechanisms, tasks, or Python files that register some.")],
+    load: LoadOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")] = False,
+):
+    """[bold]probe check mine.py[/bold]                    everything that a file registers
+
+    [bold]probe check rope+mine --load mine.py[/bold]    a mechanism of several parts
+
+    [bold]probe check fpa[/bold]                        a mechanism of the suite
+
+    [bold]probe check copy[/bold]                       a task
+
+    Ask of a mechanism whether it is causal, keeps examples and seeds apart, and has the right shapes, types, gradients and ranges; measure
+    what it has in common with known ones. Ask of a task whether its data leak, collide or depend on more than their seed, and whether its
+    readers score what they are stated to. A line each: ok, FAIL, or note where something could not be asked. Exit code 1 if any fails.
+    """
+    from attnprobe.cli.check_tables import lines
+    from attnprobe.cli.shell import console
+
+    made = [examine(name) for name in named(what)]
+    if as_json:
+        print(json.dumps({"schema": SCHEMA, "command": shlex.join(["probe", *sys.argv[1:]]), "subjects": made}))
+    else:
+        out = console()
+        for subject in made:
+            for line in lines(subject):
+                out.print(line, highlight=False)
+    if any(one["status"] == "FAIL" for subject in made for one in subject["checks"]):
+        raise typer.Exit(EXIT_FAILED)
+
+
+def named(what):
+    """What is to be checked, by name: the names that a file registers stand for the file."""
+    from attnprobe.probes.loading import load
+
+    found = []
+    for text in what:
+        found += load(text) if text.endswith(".py") else [text]
+    return list(dict.fromkeys(found))
+
+
+def examine(name):
+    """One subject's findings as JSON data. Raises ValueError where there is no such task or mechanism."""
+    import dataclasses
+
+    import torch
+
+    from attnprobe.probes.tasks import TASKS
+
+    torch.set_num_threads(1)
+    made = task_findings(TASKS[name]()) if name in TASKS else mixer_findings(name)
+    plain = {key: [dataclasses.asdict(one) for one in made[key]] for key in ("checks", "traits", "theory")}
+    return {"subject": name, **plain, "alike": made["alike"]}
+
+
+def task_findings(task):
+    """A task's findings."""
+    from attnprobe.probes.checks.task import check_task
+
+    return {"checks": check_task(task), "traits": [], "theory": [], "alike": []}
+
+
+def mixer_findings(text):
+    """A mechanism's findings; of several layers, each that is another's equal once."""
+    from attnprobe.probes.checks.mixer import check_mixer
+    from attnprobe.probes.checks.traits import alike, traits
+    from attnprobe.probes.spec import parse
+
+    spec = parse(text)
+    if spec.swap or any(layer.intervention for layer in spec.layers):
+        raise ValueError(f"{text}: check the mechanism without its swap or intervention, which change nothing that is asked here")
+    if len(spec.layers) > 1:
+        raise ValueError(f"{text}: check one layer at a time: {' '.join(dict.fromkeys(map(str, spec.layers)))}")
+    (mixer,) = spec.layers
+    checks = check_mixer(mixer)
+    sound = all(one.status != "FAIL" for one in checks)
+    measured = traits(mixer) if sound else []
+    return {"checks": checks, "traits": measured, "theory": theory(text, spec, measured), "alike": alike(mixer) if sound else []}
+
+
+def theory(text, spec, measured):
+    """What theory says of a mechanism, by task: of a name it knows, or, under the assumption that what was measured holds, of its bias."""
+    from attnprobe.cli.check_tables import Said
+    from attnprobe.cli.verdict import measured_verdict, verdict
+    from attnprobe.probes.run import Arm
+    from attnprobe.probes.tasks import TASKS
+
+    holds = {one.name for one in measured if one.value}
+    for name in ("ladder", "two-walks", "duration"):
+        task = TASKS[name]()
+        arm = Arm(text, spec, task.head_dim)
+        try:
+            task.check(spec, arm.head_dim)
+        except ValueError:
+            continue
+        said, from_measurement = verdict(task, arm), measured_verdict(task, arm, holds)
+        if said.kind != "none":
+            yield Said(name, arm.head_dim, said.text, said.claim, None)
+        elif from_measurement:
+            yield Said(name, arm.head_dim, from_measurement.text, from_measurement.claim, from_measurement.assumption)
