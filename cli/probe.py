@@ -9,6 +9,7 @@ from attnprobe.cli.check_command import check
 from attnprobe.cli.field_command import FieldGroup
 from attnprobe.cli.load import LoadingGroup, LoadOption
 from attnprobe.cli.matrix_command import matrix
+from attnprobe.cli.new_command import mixer, task
 from attnprobe.cli.plot_command import plots
 from attnprobe.cli.reproduce_command import reproduce
 from attnprobe.cli.run_command import RunGroup
@@ -18,12 +19,14 @@ from attnprobe.cli.show_command import ShowGroup
 GROUP = {"rich_markup_mode": "rich", "context_settings": {"help_option_names": ["-h", "--help"]}}
 app = typer.Typer(**GROUP, cls=LoadingGroup, add_completion=False, pretty_exceptions_enable=False)
 bench = typer.Typer(**GROUP, cls=Group)
+starts = typer.Typer(**GROUP, cls=Group)
 tasks = typer.Typer(**GROUP, cls=RunGroup)
 shows = typer.Typer(**GROUP, cls=ShowGroup)
 fields = typer.Typer(**GROUP, cls=FieldGroup)
 app.add_typer(tasks, name="run", short_help="Train a task's arms and compare them, beside the theory.")
 app.add_typer(shows, name="show", short_help="Show one decoded example of a task.")
 app.add_typer(fields, name="field", short_help="Measure what a model's layers can see, beside the theory.")
+app.add_typer(starts, name="new", short_help="Write a commented start of a mechanism or a task.")
 app.add_typer(plots, name="plot", short_help="Draw what is stored: PNG or SVG files.")
 app.add_typer(bench, name="bench", short_help="Measure this suite itself.")
 
@@ -90,6 +93,16 @@ def field(load: LoadOption = None):
     """
 
 
+@starts.callback()
+def new():
+    """[bold]probe new mixer mine --axis bias[/bold]
+
+    [bold]probe new task mine[/bold]
+
+    Write a file of your own that runs as it is: then change it, check it (probe check mine.py), run it (--load mine.py).
+    """
+
+
 @bench.callback()
 def benchmarks():
     """[bold]probe bench training[/bold]    stacked seeds against a loop over the same seeds
@@ -120,5 +133,7 @@ def list_all(load: LoadOption = None):
 app.command("check", short_help="Test a mechanism or a task before anyone trains it.")(check)
 app.command("reproduce", short_help="Run what the sources' figures need, and hold each against ours.")(reproduce)
 app.command("matrix", short_help="Named mechanisms by tasks: solved seeds in every cell.")(matrix)
+starts.command("mixer", short_help="One part of a mechanism.")(mixer)
+starts.command("task", short_help="A task.")(task)
 bench.command("training", short_help="Stacked seeds against a loop over the same seeds.")(training)
 bench.command("bias", short_help="FPA's bias against the softmax of the same scores.")(bias)

@@ -146,6 +146,16 @@ def floored_log(weights):
     return (weights + FLOOR).log()
 
 
+class Floored(Normaliser):
+    """A normaliser whose weights may be 0 and are applied as they are."""
+
+    def log(self, p, scores, mask):
+        return floored_log(self(p, scores, mask))
+
+    def finish(self, p, output):
+        return output
+
+
 class Routing(Part):
     """Says which keys a query may attend to, along one or more paths. A query always may attend to itself.
 

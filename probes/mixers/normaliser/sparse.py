@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attnprobe.probes.mixers.parts import Normaliser, floored_log
+from attnprobe.probes.mixers.parts import Floored
 from attnprobe.probes.registry import register
 
 
 @register("sparsemax", paper="Martins & Astudillo 2016")
 @dataclass(frozen=True)
-class Sparsemax(Normaliser):
+class Sparsemax(Floored):
     """The point of the simplex nearest to the scores."""
 
     def parameters(self, dims):
@@ -21,16 +21,10 @@ class Sparsemax(Normaliser):
 
         return sparsemax(scores, mask)
 
-    def log(self, p, scores, mask):
-        return floored_log(self(p, scores, mask))
-
-    def finish(self, p, output):
-        return output
-
 
 @register("entmax15", paper="Peters, Niculae & Martins 2019")
 @dataclass(frozen=True)
-class Entmax15(Normaliser):
+class Entmax15(Floored):
     """1.5-entmax, between softmax and sparsemax."""
 
     def parameters(self, dims):
@@ -40,9 +34,3 @@ class Entmax15(Normaliser):
         from attnprobe.kernels.sparse import entmax15
 
         return entmax15(scores, mask)
-
-    def log(self, p, scores, mask):
-        return floored_log(self(p, scores, mask))
-
-    def finish(self, p, output):
-        return output
