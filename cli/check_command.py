@@ -91,28 +91,25 @@ def mixer_findings(text):
         raise ValueError(f"{text}: check one layer at a time: {' '.join(dict.fromkeys(map(str, spec.layers)))}")
     (mixer,) = spec.layers
     checks = check_mixer(mixer)
-    sound = all(one.status != "FAIL" for one in checks)
-    measured = traits(mixer) if sound else []
-    return {"checks": checks, "traits": measured, "theory": theory(text, spec, measured), "alike": alike(mixer) if sound else []}
+    if any(one.status == "FAIL" for one in checks):
+        return {"checks": checks, "traits": [], "theory": [], "alike": []}
+    return {"checks": checks, "traits": traits(mixer), "theory": theory(text, spec), "alike": alike(mixer)}
 
 
-def theory(text, spec, measured):
-    """What theory says of a mechanism, by task: of a name it knows, or, under the assumption that what was measured holds, of its bias."""
+def theory(text, spec):
+    """What theory says of a mechanism, by task: of one it knows, or, if what was measured of a loaded part holds, of that."""
     from attnprobe.cli.check_tables import Said
-    from attnprobe.cli.verdict import measured_verdict, verdict
+    from attnprobe.cli.verdict import verdict
     from attnprobe.probes.run import Arm
     from attnprobe.probes.tasks import TASKS
 
-    holds = {one.name for one in measured if one.value}
     for name in ("ladder", "two-walks", "duration"):
         task = TASKS[name]()
         arm = Arm(text, spec, task.head_dim)
         try:
             task.check(spec, arm.head_dim)
         except ValueError:
-            continue
-        said, from_measurement = verdict(task, arm), measured_verdict(task, arm, holds)
+            continue  # refused there: nothing to say
+        said = verdict(task, arm)
         if said.kind != "none":
-            yield Said(name, arm.head_dim, said.text, said.claim, None)
-        elif from_measurement:
-            yield Said(name, arm.head_dim, from_measurement.text, from_measurement.claim, from_measurement.assumption)
+            yield Said(name, arm.head_dim, said.text, said.claim, said.assumption)

@@ -33,8 +33,9 @@ def lines(subject):
         if subject["alike"]:
             yield Text(f"the suite's biases that measure the same: {', '.join(subject['alike'])}")
     if subject["theory"]:
-        yield Text("theory", style="bold")
-        yield rows(("", "", f"{one['task']}, d {one['head_dim']}", said(one)) for one in subject["theory"])
+        assumed = ", if what was measured holds" if any(one["assumption"] for one in subject["theory"]) else ""
+        yield Text(f"theory{assumed}", style="bold")
+        yield rows(("", "", f"{one['task']}, d {one['head_dim']}", one["text"]) for one in subject["theory"])
 
 
 def rows(cells):
@@ -46,8 +47,3 @@ def rows(cells):
     for mark, style, name, text in cells:
         table.add_row(Text(mark, style=style), name, Text(text))
     return table
-
-
-def said(one):
-    """A theorem's text, with its assumption."""
-    return one["text"] + (f", if it is {one['assumption']} as measured" if one["assumption"] else "")

@@ -15,6 +15,8 @@ def footer(report, console):
     if any(row["realised"] is not None for row in report["arms"]):
         yield "sets: realised by the best seed / realisable with its keys and offsets, by theory / ceiling of any such head"
         yield "solved is about the mean over sets: a solved arm may stay below 'all sets'"
+    if any(row["theory"]["assumption"] for row in report["arms"]):
+        yield "theory, if ...: a trait of the loaded part, measured and not proved (probe check); hence no ceiling"
     if report["arms"][0]["scores"]:
         names = [report["arms"][0]["metric"]["name"], *report["arms"][0]["scores"]]
         yield f"{', '.join(names)}: the median over seeds; worst: the worst seed's {names[0]}"

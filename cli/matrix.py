@@ -62,7 +62,7 @@ def cell(row, mixer, result):
     return blank | {
         "spec": str(result.arm.spec), "form": kind(mixer, result.arm.spec), "head_dim": result.arm.head_dim, "solved": solved, "n": n,
         "failed": [seed for seed, r in outcome.items() if r["status"] == "failed"], "interval": list(clopper_pearson(solved, n)),
-        "median": median(values) if values else None, "theory": THEORY[said.kind], "text": said.text,
+        "median": median(values) if values else None, "theory": THEORY["none" if said.assumption else said.kind], "text": said.text,
         "seconds": sum(record["recorded"]["seconds"] for record in result.records.values()),
     }  # fmt: skip
 

@@ -60,8 +60,8 @@ def main(version: Annotated[bool, typer.Option("--version", callback=show_versio
 
     [bold]probe bench training[/bold]                 stacked seeds against a loop over seeds
 
-    Probes of what an attention mechanism can and cannot do. Exit codes: 0; 1 a contradiction with a theorem; 2 bad input or
-    store; 3 some seeds failed; 130 interrupted, what was finished is kept.
+    Probes of what an attention mechanism can and cannot do. Exit codes: 0; 1 a contradiction with a theorem, or a check
+    that fails; 2 bad input or store; 3 some seeds failed; 130 interrupted, what was finished is kept.
     """
 
 

@@ -99,7 +99,7 @@ def arm_row(task, result):
         "p": None,
         "p_holm": None,
         "discordant": None,
-        "theory": {"kind": said.kind, "claim": said.claim, "text": said.text},
+        "theory": {"kind": said.kind, "claim": said.claim, "text": said.text, "assumption": said.assumption},
         "source": {"value": source.value, "n": source.n, "where": source.where} if source else None,
         "seconds": sum(record["recorded"]["seconds"] for record in records.values()),
         "reused": result.reused,

@@ -1,7 +1,9 @@
 """What theory says of an arm: the only place where probes meet theorems."""
 
+import functools
 from dataclasses import dataclass, replace
 
+from attnprobe.probes.loading import PREFIX
 from attnprobe.probes.spec import parse
 from attnprobe.theory.rank import bound, ceiling
 from attnprobe.theory.recall import majority_ceiling
@@ -9,10 +11,10 @@ from attnprobe.theory.recall import majority_ceiling
 PATH = {"fpa", "fpa-hard", "fpa-sum"}  # the field falls below a key's level exactly at its own dip (T1)
 ORDER_BLIND = {"alibi", "alibi-fixed", "fox", "expiry", "bottleneck", "selective", "dcp"}  # one offset vector for all sets
 
-# task -> a bias with a theorem -> the trait from which its bound follows, whatever else a bias does
+# task -> a trait of a bias -> a bias that has it, and whose bound follows from it alone, whatever else a bias does
 STAND_INS = {
-    "ladder": {"fox": "order-blind"},
-    "two-walks": {"alibi": "content-free", "dcp": "shared"},
+    "ladder": {"order-blind": "fox"},
+    "two-walks": {"content-free": "alibi", "shared": "dcp"},
 }
 NO_THEOREM = "no theorem"
 
@@ -21,7 +23,7 @@ NO_THEOREM = "no theorem"
 class Verdict:
     """kind: "can" | "bound" | "none"; claim: the theorem's name or None; text: as shown; ceiling: sets a head can realise, or None.
 
-    assumption: what was measured of the bias, and is no part of the theorem.
+    assumption: what was measured of a part, and no theorem says.
     """
 
     kind: str
@@ -32,21 +34,37 @@ class Verdict:
 
 
 def verdict(task, arm):
-    """The Verdict on an arm of a task."""
-    return RULES.get(task.name, no_theorem)(task, arm)
+    """The Verdict on an arm of a task. Of parts that were loaded from a user's file no theorem knows: see `measured_verdict`."""
+    loaded = {axis for layer in arm.spec.layers for axis, part in layer.parts().items() if type(part).__module__.startswith(PREFIX)}
+    if not loaded:
+        return RULES.get(task.name, no_theorem)(task, arm)
+    if task.name not in STAND_INS or len(arm.spec.layers) > 1 or not loaded <= {"bias", "normaliser"}:
+        return no_theorem(task, arm)
+    return measured_verdict(task, arm, loaded, measured(arm.spec.layers[0])) or no_theorem(task, arm)
 
 
-def measured_verdict(task, arm, traits):
-    """What would bound an arm if its bias, of which no theorem knows the name, had the traits (a set of names) that it measures to have.
+@functools.cache
+def measured(mixer):
+    """The names of the traits that a mechanism measures to have."""
+    from attnprobe.probes.checks.traits import traits
 
-    None where that bounds nothing. No ceiling: a measurement proves nothing, so a result above it would contradict no theorem.
+    return frozenset(one.name for one in traits(mixer) if one.value)
+
+
+def measured_verdict(task, arm, axes, traits):
+    """What bounds an arm if its parts on `axes`, bias and normaliser or one of them, have the traits (names) that they measure to have.
+
+    None where nothing follows. No ceiling: a measurement proves nothing, so a result above it would contradict no theorem.
     """
-    for stand_in, trait in STAND_INS.get(task.name, {}).items():
-        if trait in traits:
-            layers = tuple(replace(layer, bias=parse(stand_in).layers[0].bias) for layer in arm.spec.layers)
-            said = verdict(task, replace(arm, spec=replace(arm.spec, layers=layers)))
+    mixer, order = arm.spec.layers[0], {"monotone"} if "normaliser" in axes else set()
+    for trait, stand_in in STAND_INS[task.name].items() if "bias" in axes else [(None, str(mixer))]:
+        taken = order | ({trait} if trait else set())
+        if taken <= traits:
+            layer = replace(mixer, bias=parse(stand_in).layers[0].bias)
+            said = RULES[task.name](task, replace(arm, spec=replace(arm.spec, layers=(layer,))))
             if said.kind == "bound":
-                return replace(said, ceiling=None, assumption=trait)
+                assumption = " and ".join(sorted(taken))
+                return replace(said, text=said.text.replace(" (", f" if {assumption} ("), ceiling=None, assumption=assumption)
     return None
 
 

@@ -161,7 +161,11 @@ def normaliser_traits(mixer):
     moved = float((own(p, scores + 1, causal) - w).abs().max())
     zeros = float((w == 0).double()[..., causal].mean())
     low = float(own(p, scores - 10, causal).sum(-1).max())
+    ranked = w.take_along_dim(scores.masked_fill(~causal, -torch.inf).argsort(-1), -1)  # by rising score, masked ones first
+    drop = float((ranked[..., :-1] - ranked[..., 1:]).max())
+    falls = f"a higher score has a weight smaller by up to {drop:.2g}"
     return [
+        Trait("monotone", drop <= SAME, "of two keys the higher score has no smaller weight" if drop <= SAME else falls),
         Trait("shift-invariant", moved <= SAME, f"scores plus 1: weights move by {f'up to {moved:.2g}' if moved > SAME else 'nothing'}"),
         Trait("sparse", zeros > 0, f"{100 * zeros:.2g} % of the allowed keys of random rows have weight 0"),
         Trait("can-be-silent", low < 0.01, f"scores less 10: rows sum to at most {low:.2g}"),

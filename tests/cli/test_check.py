@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from attnprobe.cli.probe import app
-from attnprobe.cli.verdict import measured_verdict
-from attnprobe.probes.loading import forget
+from attnprobe.cli.verdict import Verdict, measured_verdict, verdict
+from attnprobe.probes.loading import forget, load
 from attnprobe.probes.run import Arm
 from attnprobe.probes.spec import parse
 from attnprobe.probes.tasks import TASKS
@@ -31,6 +31,23 @@ class Mine(Bias):
     def __call__(self, p, x, scores, draw):
         T, S = scores.shape[-2:]
         return scores.new_ones(T, S).tril(S - T - 1) * -1
+"""
+POSITION = """
+from dataclasses import dataclass
+from attnprobe.probes.mixers.parts import Position
+from attnprobe.probes.registry import register
+
+
+@register("turn", paper="ours")
+@dataclass(frozen=True)
+class Turn(Position):
+    '''Keys add up.'''
+
+    def parameters(self, dims):
+        return {}
+
+    def __call__(self, p, q, k):
+        return q, k.cumsum(-2)
 """
 POSITIVE = BIAS.replace("* -1", "* 1").replace('"mine"', '"wrong"')
 
@@ -58,8 +75,8 @@ def test_a_sound_file_has_a_line_a_check_and_exit_code_0(files):
     assert done.stdout.startswith("mine: all 14 checks hold\n")
     assert len(re.findall(r"^ok   ", done.stdout, re.M)) == 14
     assert re.search(r"^yes  content-free ", done.stdout, re.M)
-    assert re.search(r"ladder, d 4 +all sets need d >= 8 \(T5\), if it is order-blind as measured", done.stdout)
-    assert re.search(r"two-walks, d 2 +all sets need d >= 8 \(T5\), if it is content-free as measured", done.stdout)
+    assert re.search(r"ladder, d 4 +all sets need d >= 8 if order-blind \(T5\)", done.stdout)
+    assert re.search(r"two-walks, d 2 +all sets need d >= 8 if content-free \(T5\)", done.stdout)
 
 
 def test_a_wrong_one_is_named_with_what_and_where_and_has_exit_code_1(files):
@@ -80,7 +97,7 @@ def test_json_holds_the_same(files):
     assert mixer["subject"] == "rope+mine"
     assert {one["status"] for one in mixer["checks"]} == {"ok"}
     assert mixer["theory"][0] == {
-        "task": "ladder", "head_dim": 4, "text": "all sets need d >= 8 (T5)", "claim": "T5", "assumption": "order-blind",
+        "task": "ladder", "head_dim": 4, "text": "all sets need d >= 8 if order-blind (T5)", "claim": "T5", "assumption": "order-blind",
     }  # fmt: skip
     assert [one["check"] for one in task["checks"]][:2] == ["batch", "stream"]
     assert task["traits"] == task["theory"] == []
@@ -89,7 +106,7 @@ def test_json_holds_the_same(files):
 def test_a_mechanism_of_the_suite_has_its_theorem_without_an_assumption():
     done = invoke("fox")
     assert re.search(r"ladder, d 4 +all sets need d >= 8 \(T5\)$", done.stdout.replace(" \n", "\n"), re.M)
-    assert "as measured" not in done.stdout
+    assert "theory\n" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -110,14 +127,45 @@ def test_what_there_is_not_is_one_line_and_exit_2(what, message):
 
 
 def test_a_measured_trait_bounds_and_never_promises_nor_has_a_ceiling():
-    def said(traits, d, task=None):
-        return measured_verdict(task or Ladder(), Arm("fpa", parse("fpa"), d), set(traits))
+    def said(traits, d, task=None, spec="fpa", axes=("bias",)):
+        return measured_verdict(task or Ladder(), Arm(spec, parse(spec), d), set(axes), set(traits))
 
     assert said(["separable", "falling"], 4) is None
     found = said(["order-blind"], 4)
-    assert (found.text, found.claim, found.ceiling, found.assumption) == ("all sets need d >= 8 (T5)", "T5", None, "order-blind")
+    assert found == Verdict("bound", "T5", "all sets need d >= 8 if order-blind (T5)", None, "order-blind")
     assert said(["order-blind"], 8) is None  # where the dimension suffices, a bias may still be in the way
     assert said(["order-blind"], 4, Ladder(slot="plain")) is None
+    assert said(["order-blind"], 4, spec="fir+fpa") is None
     shared = said(["shared"], 2, TASKS["two-walks"]())
-    assert (shared.claim, shared.assumption) == ("T10", "shared")
-    assert measured_verdict(Ladder(), Arm("x", parse("fir+fpa"), 4), {"order-blind"}) is None
+    assert (shared.claim, shared.text) == ("T10", "both heads need d >= 4 if shared (T10)")
+    assert said([], 4, spec="rope", axes=["normaliser"]) is None
+    assert said(["monotone"], 4, spec="rope", axes=["normaliser"]).text == "all sets need d >= 9 if monotone (T5)"
+    assert said(["monotone"], 4, spec="fpa", axes=["normaliser"]) is None
+    both = said(["monotone", "order-blind"], 4, axes=["normaliser", "bias"])
+    assert both.assumption == "monotone and order-blind"
+
+
+def test_of_what_a_user_wrote_a_theorem_holds_only_under_what_was_measured(files):
+    """A position of another's may do anything to keys: nothing is said. A bias is measured, alone or beside the suite's parts."""
+    (files / "position.py").write_text(POSITION)
+    load(files / "mine.py")
+    load(files / "position.py")
+
+    def said(spec):
+        return verdict(Ladder(), Arm(spec, parse(spec), 4))
+
+    assert said("fox").ceiling == 382
+    assert said("mine").text == said("rope+mine").text == "all sets need d >= 8 if order-blind (T5)"
+    assert said("fox+turn").text == said("mine+turn").text == said("turn").text == "no theorem"
+    assert said("fir+mine").text == said("mine+swa").text == "no theorem"
+
+
+def test_a_run_s_table_says_what_is_assumed(files):
+    quick = ["--r", "10", "--steps", "1", "--batch", "4", "--seeds", "1", "--workers", "1", "--quiet", "--no-control"]
+    words = ["run", "ladder", *quick, "--store", str(files / "results"), "--load", str(files / "mine.py"), "--arm", "mine"]
+    done = CliRunner().invoke(app, words, env={"COLUMNS": "200"})
+    assert "all sets need d >= 8 if order-blind (T5)" in done.stdout
+    assert "theory, if ...: a trait of the loaded part, measured and not proved" in done.stdout
+    made = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
+    assert made["arms"][0]["ceiling"] is None
+    assert made["arms"][0]["theory"]["assumption"] == "order-blind"

@@ -27,7 +27,7 @@ BY_HAND = {
     "selective(maps=own)": "no no yes no no yes no yes",  # a sum over pairs (u, s), of the same pairs in every word
     "dcp": "no no yes no no yes no yes",
 }
-NORMALISERS = {  # shift-invariant sparse can-be-silent
+NORMALISERS = {  # of the monotone: shift-invariant sparse can-be-silent
     "softmax": "yes no no",
     "softmax1": "no no yes",
     "sparsemax": "yes yes no",
@@ -53,7 +53,20 @@ def test_a_bias_measures_as_its_formula_says(spec):
 
 @pytest.mark.parametrize("name", REGISTRIES["normaliser"])
 def test_a_normaliser_measures_as_its_formula_says(name):
-    assert words(normaliser_traits(parse(name).layers[0])) == NORMALISERS[name]
+    assert words(normaliser_traits(parse(name).layers[0])) == f"yes {NORMALISERS[name]}"
+
+
+def test_a_normaliser_that_prefers_lower_scores_is_not_monotone():
+    @dataclass(frozen=True)
+    class Backwards(type(PLAIN.normaliser)):
+        name = "backwards"
+
+        def __call__(self, p, scores, mask):
+            return super().__call__(p, -scores, mask)
+
+    found = {one.name: one for one in normaliser_traits(replace(PLAIN, normaliser=Backwards()))}
+    assert found["monotone"].value is False
+    assert found["monotone"].text.startswith("a higher score has a weight smaller by up to 0.")
 
 
 @dataclass(frozen=True)
@@ -85,4 +98,4 @@ def test_biases_that_measure_alike_are_named():
 
 
 def test_a_mechanism_without_a_bias_has_the_normaliser_s_traits_alone():
-    assert [one.name for one in traits(PLAIN)] == ["shift-invariant", "sparse", "can-be-silent"]
+    assert [one.name for one in traits(PLAIN)] == ["monotone", "shift-invariant", "sparse", "can-be-silent"]
