@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import importlib.util
 import sys
+import sysconfig
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -15,7 +17,8 @@ PREFIX = "attnprobe."
 def digest(modules):
     """sha256 over the syntax trees, without docstrings, of `modules` (import names) and all that they import of this package.
 
-    Fused kernels are left out: they must match the reference, which is in. A user's loaded file counts by what it says, not by its name.
+    Fused kernels are left out: they must match the reference, which is in. A user's loaded file counts by what it says, not by its
+    name, and so do the modules of the user's own that it imports: what is neither installed nor Python's.
     """
     seen, queue = set(), list(modules)
     while queue:
@@ -28,10 +31,22 @@ def digest(modules):
 
 
 def text(module):
-    """The source of a module of this package, or of a user's file as it was loaded."""
+    """The source of a module of this package, of a user's file as it was loaded, or of a module of the user's own."""
     if not module.startswith(PREFIX):
-        return sys.modules[module].__loader__.get_source(module)
+        return importlib.util.find_spec(module).loader.get_source(module)
     return source(module).read_text(encoding="utf-8")
+
+
+def own(module):
+    """Whether a name is that of a module of the user's own."""
+    if module.partition(".")[0] in (*sys.stdlib_module_names, PREFIX.rstrip(".")):
+        return False
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError):  # it is no module, or is not there
+        return False
+    installed = {Path(sysconfig.get_paths()[kind]) for kind in ("purelib", "platlib")}
+    return bool(spec and spec.origin and spec.origin.endswith(".py")) and not installed & set(Path(spec.origin).parents)
 
 
 def source(module):
@@ -47,15 +62,19 @@ def parsed(module):
 
 @functools.cache
 def imports(module):
-    """The modules of this package that a module imports, anywhere in its file."""
+    """The modules of this package that a module imports, anywhere in its file; of a user's, those of the user's own too."""
     found = set()
     for node in ast.walk(parsed(module)):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PREFIX):
-            found.add(node.module)
-            found |= {name for name in (f"{node.module}.{alias.name}" for alias in node.names) if source(name).exists()}
+        if isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            base = importlib.util.resolve_name(base, module.rpartition(".")[0]) if node.level else base
+            found |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names if alias.name.startswith(PREFIX)}
-    return frozenset(found)
+            found |= {alias.name for alias in node.names}
+    users = not module.startswith(PREFIX)
+    if users:  # a package runs before its modules
+        found |= {name[:at] for name in found for at, letter in enumerate(name) if letter == "."}
+    return frozenset(name for name in found if (source(name).exists() if name.startswith(PREFIX) else users and own(name)))
 
 
 @functools.cache

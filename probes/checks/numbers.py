@@ -120,6 +120,8 @@ def outputs_and_gradients(case, what, p=None, x=None):
     """Raise Failed unless outputs, and gradients by every parameter and the input, are finite."""
     leaves = {name: value.clone().requires_grad_() for name, value in (case.p if p is None else p).items()}
     given = (case.x if x is None else x).clone().requires_grad_()
+    if case.mixer.bias.adds:
+        finite(case.bias(leaves, given).detach().tril(), f"{what}, the bias")
     out = case.output(leaves, given)
     finite(out.detach(), what)
     names = [*leaves, "x"]

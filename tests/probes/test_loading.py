@@ -1,5 +1,6 @@
 """A user's file is registered beside the suite's own, is part of a result's name, works in workers, and is refused in one line."""
 
+import importlib
 import pickle
 import subprocess
 import sys
@@ -7,7 +8,7 @@ import textwrap
 
 import pytest
 
-from attnprobe.probes import loading
+from attnprobe.probes import code, loading
 from attnprobe.probes.code import digest
 from attnprobe.probes.loading import forget, load
 from attnprobe.probes.run import Arm, run_probe
@@ -109,6 +110,27 @@ def test_the_code_digest_is_of_what_a_file_says_not_of_its_name_place_or_docstri
     first = digest_of(BIAS, "mine.py")
     assert digest_of(BIAS.replace("is spared", "is left alone"), "elsewhere/other.py") == first
     assert digest_of(BIAS.replace(".abs()", ".square()"), "mine.py") != first
+
+
+def test_modules_of_the_user_s_own_that_a_file_imports_count_too(write, monkeypatch, tmp_path):
+    """lab is a package beside the file, which imports lab.slope, which imports lab.base; numpy and json are none of the user's."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def digest_of(base):
+        for name in [name for name in sys.modules if name.partition(".")[0] == "lab"]:
+            del sys.modules[name]
+        importlib.invalidate_caches()
+        for name, text in {"__init__": "", "base": base, "slope": "import json\nimport numpy\nfrom .base import SIZE\n"}.items():
+            write(text, f"lab/{name}.py")
+        load(write(BIAS.replace("import torch", "import torch\n    from lab.slope import SIZE"), "mine.py"))
+        module = type(parse("mine").layers[0].bias).__module__
+        assert {"lab.slope", "lab"} <= code.imports(module)
+        assert code.imports("lab.slope") == {"lab", "lab.base"}
+        return digest([module])
+
+    first = digest_of("SIZE = 1")
+    assert digest_of("SIZE = 1  # as before") == first
+    assert digest_of("SIZE = 22") != first
 
 
 def test_a_file_changed_after_loading_still_counts_as_it_was_loaded(write):
