@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -29,34 +28,12 @@ def test_the_readme_shows_commands():
 
 
 @pytest.mark.slow
-def test_the_readme_s_new_part_runs_from_one_file(tmp_path):
-    package = tmp_path / "attnprobe"
-    for top in ("cli", "kernels", "probes", "theory"):
-        shutil.copytree(ROOT / top, package / top, ignore=shutil.ignore_patterns("__pycache__"))
+def test_the_readme_s_new_part_passes_every_check_and_runs_from_one_file(tmp_path):
     (code,) = re.findall(r"```python\n(.*?)```", README, re.S)
-    (package / "probes/mixers/bias/mine.py").write_text(code)
-    script = f"""
-import sys; sys.path.insert(0, {str(tmp_path)!r})
-import attnprobe.probes; assert attnprobe.probes.__file__.startswith({str(tmp_path)!r})
-from attnprobe.cli.probe import app; app(prog_name='probe')
-"""
-    arguments = [
-        "run",
-        "ladder",
-        "--r",
-        "4",
-        "--seeds",
-        "2",
-        "--steps",
-        "50",
-        "--arm",
-        "mine",
-        "--workers",
-        "1",
-        "--store",
-        str(tmp_path / "r"),
-    ]
-    environment = {**os.environ, "COLUMNS": "160"}
-    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr
-    assert "mine" in done.stdout
+    (tmp_path / "mine.py").write_text(code)
+    quick = "--r 4 --seeds 2 --steps 50 --workers 1 --store results"
+    for command in ("check mine.py", f"run ladder --load mine.py --arm mine {quick}"):
+        words = [Path(sys.executable).parent / "probe", *command.split()]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "COLUMNS": "160"})
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "mine" in done.stdout
