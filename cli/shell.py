@@ -60,6 +60,13 @@ class Group(typer.core.TyperGroup):
         except (ValueError, OSError) as error:  # from a registry that cannot be read, before any command runs
             print(f"error: {describe(error)}", file=sys.stderr)
             sys.exit(EXIT_USAGE)
+        except Exception as error:
+            from attnprobe.probes.loading import blame
+
+            if (said := blame(error)) is None:
+                raise
+            print(f"error: {short(said)}", file=sys.stderr)
+            sys.exit(EXIT_USAGE)
         except SystemExit as stop:
             if isinstance(stop.__context__, BrokenPipeError):
                 sys.exit(EXIT_PIPE)

@@ -138,6 +138,17 @@ def run(path, name, loader):
     return module
 
 
+def blame(error):
+    """One line on an error that passed through a loaded file, here or in a worker: where, what, and what to do; None on any other."""
+    for module in modules():
+        path = module.__loader__.path
+        told = re.findall(rf'File "{re.escape(path)}", line (\d+)', "\n".join(vars(error).get("__notes__", ())))
+        where = line_of(error, path) or (f", line {told[-1]}" if told else "")
+        if where:
+            return f"{path}{where}: {type(error).__name__}: {error}; probe check {path} may tell more"
+    return None
+
+
 def line_of(error, path):
     """`, line 12`: the last line of a file that an error passed through, empty where it passed through none."""
     last, traceback = "", error.__traceback__

@@ -114,3 +114,19 @@ def test_a_file_that_will_not_do_is_one_line_and_exit_2(files, monkeypatch, word
     assert done.exit_code == 2
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_error_in_a_loaded_file_is_one_line_that_says_where(files, workers):
+    (files / "raises.py").write_text(BIAS.replace("T, S = scores.shape[-2:]", "T, S = scores.sizes"))
+    quick = ["--r", 3, "--steps", 1, "--seeds", 1, "--quiet", "--store", files / "results", "--workers", workers]
+    done = invoke("run", "ladder", *quick, "--load", files / "raises.py", "--arm", "mine", "--arm", "fpa")
+    assert done.exit_code == 2
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith(f"error: {files / 'raises.py'}, line 16: AttributeError: 'Tensor' object has no attribute 'sizes'; probe check")
+
+
+def test_an_error_of_the_suite_s_own_keeps_its_traceback(files, monkeypatch):
+    monkeypatch.setattr("attnprobe.cli.run_command.check_device", lambda device: 1 / 0)
+    done = invoke("run", "ladder", "--load", files / "mine.py", "--arm", "mine")
+    assert isinstance(done.exception, ZeroDivisionError)
