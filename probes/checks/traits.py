@@ -107,13 +107,14 @@ def lasting(mixer):
     """Whether a token that comes twice in a row counts once: the bias on the key before it is the same at either.
 
     The token is the input 0, which moves no field that is linear in the input: what is repeated is the deepest position, at one depth.
+    Where that puts no bias on any key, random tokens decide.
     """
-    still, random = (counted_once(mixer, scale) for scale in (0, 1))
-    if still is None:
-        return Trait("duration-blind", None, "not measured: one empty token puts no bias on the key before it")
-    said = {0.0: "an empty token that comes twice counts twice", 1.0: "an empty token that comes twice counts once"}
-    text = said.get(still, f"an empty token that comes twice counts once in {still:.0%} of cases")
-    return Trait("duration-blind", still == 1, text + ("" if random is None else f" (one of random content: once in {random:.0%})"))
+    shares = {what: counted_once(mixer, scale) for what, scale in {"an empty token": 0, "a random token": 1}.items()}
+    asked = {what: share for what, share in shares.items() if share is not None}
+    if not asked:
+        return Trait("duration-blind", None, "not measured: one token puts no bias on the key before it")
+    said = [f"{what} that comes twice counts once in {share:.0%} of cases" for what, share in asked.items()]
+    return Trait("duration-blind", next(iter(asked.values())) == 1, "; ".join(said))
 
 
 def counted_once(mixer, scale):

@@ -89,6 +89,31 @@ def test_what_fails_is_told_with_its_size():
     assert found["shared"].text == "the layer's heads have one bias"
 
 
+@dataclass(frozen=True)
+class Doubt(Bias):
+    """-max |x_u| over s < u <= t, x_u the first coordinate: an empty token doubts nothing."""
+
+    name = "doubt"
+
+    def parameters(self, dims):
+        return {}
+
+    def __call__(self, p, x, scores, draw):
+        T, S = scores.shape[-2:]
+        doubt = x.dense()[..., 0].abs()[:, :, None, None]  # (N, B, 1, 1, S)
+        return -(doubt * scores.new_ones(S, S).triu(1)).cummax(-1).values.mT[..., S - T :, :]
+
+
+def test_where_an_empty_token_does_nothing_random_ones_tell_whether_two_count_once():
+    found = {one.name: one for one in bias_traits(Doubt())}
+    assert found["duration-blind"].value is True
+    assert found["duration-blind"].text == "a random token that comes twice counts once in 100% of cases"
+    fpa = {one.name: one for one in bias_traits(parse("fpa").layers[0].bias)}["duration-blind"]
+    assert fpa.text.startswith(
+        "an empty token that comes twice counts once in 100% of cases; a random token that comes twice counts once in"
+    )
+
+
 def test_biases_that_measure_alike_are_named():
     assert alike(parse("dcp").layers[0]) == []
     assert alike(parse("alibi").layers[0]) == ["alibi-fixed"]
