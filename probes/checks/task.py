@@ -25,7 +25,7 @@ MOST_BLOCKS = 64
 FEW, MANY = 16, 256  # examples, for which as many lines of Python are to run
 MORE_LINES = 1.5  # times, since a draw may be rejected
 BY_CHANCE = 0.005  # the share of evaluated sequences that may be seen in training beyond what another seed's training sees
-SIZE = 512  # sequences evaluated
+SIZE = 1024  # sequences evaluated
 NEAR = 0.02  # of the score that a shortcut is stated to have
 EXACT = 1e-6  # of a perfect score
 
@@ -246,7 +246,7 @@ def readers(task):
             count += n
         score = {key: value / count for key, value in total.items()}
         check_reader(task, name, score, stated)
-        told.append(f"{name} {score[task.metric].item():.3g}")
+        told.append(f"{name} {round(score[task.metric].item(), 9):.3g}")
     return f"{task.metric}: {', '.join(told)}"
 
 

@@ -50,6 +50,19 @@ class Count(Decoder):
         target = np.minimum(count, np.uint8(MOST)) - np.uint8(1)
         return Batch(tokens, target, np.arange(1, self.seq_len), np.ones(self.seq_len, bool))
 
+    @property
+    def readers(self):
+        import numpy as np
+
+        def exact(batch):
+            return self.said(np.minimum(stood(batch, LENGTH), MOST) - 1)
+
+        return {
+            "exact": (exact, 1.0),
+            "majority": (lambda batch: self.said(np.ones((len(batch.tokens), LENGTH), int)), 0.25),
+            "recent": (lambda batch: self.said(stood(batch, 4) - 1), 0.50),
+        }
+
     def evaluation(self, rng, size):
         for n in self.chunks(size):
             yield self.sample(rng, n)
@@ -61,3 +74,12 @@ class Count(Decoder):
         """Symbols a, b, c, and how often each has stood."""
         yield "token", [("a", "b", "c", "bos")[token] for token in batch.tokens[0]]
         yield "answer", ["", *(str(value + 1) for value in batch.target[0])]
+
+
+def stood(batch, window):
+    """How often each token's symbol stands among the last `window` tokens: (B, LENGTH)."""
+    import numpy as np
+
+    symbols = batch.tokens[:, 1:]
+    back = np.arange(LENGTH)[:, None] - np.arange(LENGTH)
+    return ((symbols[:, :, None] == symbols[:, None]) & (back >= 0) & (back < window)).sum(-1)

@@ -77,6 +77,24 @@ class FlipFlop(Decoder):
         side = {"since": np.ascontiguousarray(since.T), "sparse": np.full(n, of == OF_HUNDRED)}
         return Batch(tokens, np.ascontiguousarray(target), np.arange(0, self.seq_len, 2), np.ones(self.seq_len, bool), side)
 
+    @property
+    def readers(self):
+        import numpy as np
+
+        def bits(batch):
+            return batch.tokens[:, 1::2].astype(int) - ZERO
+
+        def last_write(batch):
+            written = np.where(batch.tokens[:, ::2] == WRITE, np.arange(SLOTS), 0)
+            return self.said(np.take_along_axis(bits(batch), np.maximum.accumulate(written, 1), 1))
+
+        return {
+            "exact": (last_write, 1.0),
+            "majority": (lambda batch: self.said(np.zeros((len(batch.tokens), SLOTS), int)), 0.50),
+            "the slot before": (lambda batch: self.said(np.pad(bits(batch)[:, :-1], ((0, 0), (1, 0)))), 0.61),
+            "first write": (lambda batch: self.said(bits(batch)[:, :1].repeat(SLOTS, 1)), 0.71),
+        }
+
     def slices(self, batch):
         since, sparse = batch.side["since"], batch.side["sparse"][..., None]
         parts = {"1": since == 1, "2-4": (since >= 2) & (since <= 4), "5+": since >= 5}

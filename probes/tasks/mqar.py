@@ -155,6 +155,28 @@ class Mqar(Decoder):
         side = {"gap": gaps.astype(np.int16)} | ({"beside": beside} if self.stacked else {})
         return Batch(tokens, values.astype(np.int16), at, np.ones(self.seq_len, bool), side)
 
+    @property
+    def readers(self):
+        import numpy as np
+
+        half = self.vocabulary // 2
+
+        def values(batch):
+            shown = batch.side["beside"][:, : self.pairs] if self.stacked else batch.tokens[:, 1 : self.first : 2]
+            return shown.astype(int) - half
+
+        def exact(batch):
+            asked = np.take_along_axis(batch.tokens, batch.scored.astype(np.intp), 1)
+            pair = (asked[:, :, None] == batch.tokens[:, None, : self.first : self.span]).argmax(-1)
+            return self.said(np.take_along_axis(values(batch), pair, 1))
+
+        return {
+            "exact": (exact, 1.0),
+            "majority": (lambda batch: self.said(0 * values(batch)), 1 / half),
+            "unigram": (lambda batch: self.said(values(batch)[:, :1].repeat(self.pairs, 1)), 1 / self.pairs),
+            "last write": (lambda batch: self.said(values(batch)[:, -1:].repeat(self.pairs, 1)), 1 / self.pairs),
+        }
+
     def evaluation(self, rng, size):
         for n in self.chunks(size):
             yield self.sample(rng, n)
