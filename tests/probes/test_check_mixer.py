@@ -290,6 +290,7 @@ def test_a_wrong_mechanism_is_caught_with_what_and_where(name):
 def test_a_mechanism_right_but_for_one_thing_fails_that_alone():
     assert list(failures(WRONG["a bias above 0 once trained"][0])) == ["bias"]
     assert list(failures(WRONG["a bias with a parameter that reaches nothing"][0])) == ["parameters"]
+    assert list(failures(WRONG["a bias that is not deterministic"][0])) == ["deterministic"]
     assert list(failures(WRONG["a normaliser with another's logarithm"][0])) == ["weights"]
 
 
