@@ -12,11 +12,13 @@ import pytest
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = [line[2:] for block in re.findall(r"```console\n(.*?)```", README, re.S) for line in block.splitlines() if line.startswith("$ ")]
+(EXAMPLE,) = re.findall(r"```python\n(.*?)```", README, re.S)  # of a part, in a file that its commands call mine.py
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_of_the_readme_runs(command, tmp_path):
+    (tmp_path / "mine.py").write_text(EXAMPLE)
     program, *arguments = shlex.split(command)
     done = subprocess.run([Path(sys.executable).parent / program, *arguments], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -29,8 +31,7 @@ def test_the_readme_shows_commands():
 
 @pytest.mark.slow
 def test_the_readme_s_new_part_passes_every_check_and_runs_from_one_file(tmp_path):
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.S)
-    (tmp_path / "mine.py").write_text(code)
+    (tmp_path / "mine.py").write_text(EXAMPLE)
     quick = "--r 4 --seeds 2 --steps 50 --workers 1 --store results"
     for command in ("check mine.py", f"run ladder --load mine.py --arm mine {quick}"):
         words = [Path(sys.executable).parent / "probe", *command.split()]
