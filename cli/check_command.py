@@ -1,6 +1,7 @@
 """`probe check`: a mechanism or a task, tested before anyone trains it."""
 
 import json
+import re
 import shlex
 import sys
 from typing import Annotated
@@ -11,6 +12,7 @@ from attnprobe.cli.load import LoadOption
 from attnprobe.cli.shell import command
 
 EXIT_FAILED = 1
+WORD = re.compile(r"[\w-]+")  # a lone name
 SCHEMA = 1
 
 
@@ -63,8 +65,13 @@ def examine(name):
 
     import torch
 
+    from attnprobe.probes.registry import nearest
+    from attnprobe.probes.spec import aliases, axis_of
     from attnprobe.probes.tasks import TASKS
 
+    known = [*TASKS, *axis_of(), *aliases()]
+    if WORD.fullmatch(name) and name not in known:
+        raise ValueError(f"unknown task or mechanism {name!r}{nearest(name, known)}")
     torch.set_num_threads(1)
     made = task_findings(TASKS[name]()) if name in TASKS else mixer_findings(name)
     plain = {key: [dataclasses.asdict(one) for one in made[key]] for key in ("checks", "traits", "theory")}

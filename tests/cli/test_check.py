@@ -112,7 +112,9 @@ def test_a_mechanism_of_the_suite_has_its_theorem_without_an_assumption():
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ("foxx", "unknown part 'foxx'; did you mean 'fox'?"),
+        ("foxx", "unknown task or mechanism 'foxx'; did you mean 'fox'?"),
+        ("copyy", "unknown task or mechanism 'copyy'; did you mean 'copy'?"),
+        ("rope+foxx", "unknown part 'foxx'; did you mean 'fox'?"),
         ("none.py", "none.py: No such file or directory"),
         ("rope/fpa", "check one layer at a time: rope fpa"),
         ("rope>swa", "without its swap or intervention"),
