@@ -107,14 +107,14 @@ def forward(
         s = j * N + tl.arange(0, N)
         x = dot(q, tl.trans(rows(K, s, skt, T, D, WIDE, True)), WIDEN)
         if FLAGGED:
-            tl.store(LIVE + j, (tl.max(tl.max(x, 1), 0) * scale > tau).to(tl.int8))
+            tl.store(LIVE + j, (tl.max(tl.max(x, 1), 0) * scale - tau > 0.0).to(tl.int8))
         top, total, out, index = absorbed(x, s, rows(V, s, svt, T, D, WIDE, True), scale, tau, top, total, out, index, INDEXED, WIDEN)
     for j in tl.static_range(M // N):
         s = i * M + j * N + tl.arange(0, N)
         x = dot(q, tl.trans(rows(K, s, skt, T, D, WIDE, False)), WIDEN)
         x = tl.where(t[:, None] >= s[None, :], x, LOWEST)
         if FLAGGED:
-            tl.store(LIVE + i * (M // N) + j, (tl.max(tl.max(x, 1), 0) * scale > tau).to(tl.int8))
+            tl.store(LIVE + i * (M // N) + j, (tl.max(tl.max(x, 1), 0) * scale - tau > 0.0).to(tl.int8))
         top, total, out, index = absorbed(x, s, rows(V, s, svt, T, D, WIDE, False), scale, tau, top, total, out, index, INDEXED, WIDEN)
     live = top >= LEAST
     gamma, _ = gated(top, GATE)

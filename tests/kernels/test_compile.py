@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-FUSED = {"softmax", "fox", "fpa", "power_norm"}
+FUSED = {"softmax", "fox", "fpa", "power_norm", "stochastic", "sliding"}
 LISTING = """
 .L_x_0:
         /*0000*/                   LDG.E R1, desc[UR4][R2.64] ;
