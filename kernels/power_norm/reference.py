@@ -3,14 +3,14 @@
 import torch
 
 POWER = 10
-GATES = {"exp": lambda R: -torch.expm1(-R), "rate": lambda R: R / (1 + R)}
+GATES = {"exp": lambda R: -torch.expm1(-R), "rate": lambda R: R / (1 + R), "none": lambda R: (R > 0).to(R.dtype)}
 
 
 def power_norm(scores, mask, tau, gate):
     """Weights gamma(R) u / sum u with r = relu(x - tau), R = max r, u = (r / R)^10 over the allowed keys.
 
-    A row sums to gamma(R) < 1; a row with R = 0 has weights and gradients exactly 0 (silent if that is wanted, dead if not).
-    Dividing by R before the power keeps scores of any size within range.
+    A row sums to gamma(R) <= 1 (`exp` 1 - e^-R, `rate` R / (1 + R), `none` 1); a row with R = 0 has weights and gradients
+    exactly 0 (silent if that is wanted, dead if not). Dividing by R before the power keeps scores of any size within range.
 
     Shapes: scores (..., T, S); mask boolean, broadcastable to it, True = may attend; tau a number, or broadcastable to
     (..., T, 1); gate: a name in GATES. The gradient at R goes to the first of equal maxima. Returns (..., T, S).
@@ -27,3 +27,14 @@ def tenth_power(x):
     x2 = x * x
     x4 = x2 * x2
     return x4 * x4 * x2
+
+
+def filtered(k, taps):
+    """The causal filter along the sequence, k~_s = sum_i taps_i k_{s-i} with k_{<0} = 0, summed in at least fp32.
+
+    Shapes: k (..., S, D), taps a list of numbers; returns (..., S, D) in k's dtype. Its adjoint is autograd's.
+    """
+    wide = k.float() if k.dtype.itemsize < 4 else k
+    S = k.shape[-2]
+    shifted = (h * torch.nn.functional.pad(wide, (0, 0, lag, 0))[..., :S, :] for lag, h in enumerate(taps[:S]))
+    return sum(shifted).to(k.dtype)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attnprobe.probes.mixers.parts import Init, OnePath, Routing
-from attnprobe.probes.mixers.routing.full import causal
 from attnprobe.probes.mixers.routing.window import at_least, back, within
 from attnprobe.probes.registry import register
 
@@ -114,12 +113,9 @@ def shuffled(w, T, k, order):
     """The window of w over slots order (N, S), cut to s <= t: (N, 1, 1, T, S) for the last T positions."""
     import torch
 
-    slots = torch.as_tensor(order, device=k.device)
-    S = slots.shape[1]
-    lo = (w - 1) // 2
-    hi = w - 1 - lo
-    apart = slots[:, S - T :, None] - slots[:, None]  # (N, T, S)
-    return ((apart >= -hi) & (apart <= lo) & causal(T, S, k.device))[:, None, None]
+    from attnprobe.kernels.stochastic import allowed, window_of
+
+    return allowed(torch.as_tensor(order, device=k.device), window_of(w), T)[:, None, None]
 
 
 def halves(w, T, k, draw):
