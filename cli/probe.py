@@ -12,6 +12,7 @@ from attnprobe.cli.matrix_command import matrix
 from attnprobe.cli.new_command import mixer, task
 from attnprobe.cli.plot_command import plots
 from attnprobe.cli.reproduce_command import reproduce
+from attnprobe.cli.results_command import results
 from attnprobe.cli.run_command import RunGroup
 from attnprobe.cli.shell import Group, command
 from attnprobe.cli.show_command import ShowGroup
@@ -57,6 +58,8 @@ def main(version: Annotated[bool, typer.Option("--version", callback=show_versio
     [bold]probe matrix[/bold]                         every task by the named mechanisms, solved seeds in each cell
 
     [bold]probe plot ladder --out ladder.svg[/bold]   what is stored, drawn
+
+    [bold]probe results[/bold]                        what is stored
 
     [bold]probe bench training[/bold]                 stacked seeds against a loop over seeds
 
@@ -135,5 +138,6 @@ app.command("reproduce", short_help="Run what the sources' figures need, and hol
 app.command("matrix", short_help="Named mechanisms by tasks: solved seeds in every cell.")(matrix)
 starts.command("mixer", short_help="One part of a mechanism.")(mixer)
 starts.command("task", short_help="A task.")(task)
+app.command("results", short_help="List what is stored.")(results)
 bench.command("training", short_help="Stacked seeds against a loop over the same seeds.")(training)
 bench.command("bias", short_help="FPA's bias against the softmax of the same scores.")(bias)
