@@ -6,6 +6,7 @@ import typer
 
 from attnprobe.cli.bench_command import bias, training
 from attnprobe.cli.check_command import check
+from attnprobe.cli.export_command import export
 from attnprobe.cli.field_command import FieldGroup
 from attnprobe.cli.load import LoadingGroup, LoadOption
 from attnprobe.cli.matrix_command import matrix
@@ -139,5 +140,6 @@ app.command("matrix", short_help="Named mechanisms by tasks: solved seeds in eve
 starts.command("mixer", short_help="One part of a mechanism.")(mixer)
 starts.command("task", short_help="A task.")(task)
 app.command("results", short_help="List what is stored.")(results)
+app.command("export", short_help="Export what is stored: CSV, Parquet, JSON, Markdown, LaTeX.")(export)
 bench.command("training", short_help="Stacked seeds against a loop over the same seeds.")(training)
 bench.command("bias", short_help="FPA's bias against the softmax of the same scores.")(bias)
