@@ -12,6 +12,7 @@ from attnprobe.cli.load import LoadingGroup, LoadOption
 from attnprobe.cli.matrix_command import matrix
 from attnprobe.cli.new_command import mixer, task
 from attnprobe.cli.plot_command import plots
+from attnprobe.cli.page_command import report
 from attnprobe.cli.reproduce_command import reproduce
 from attnprobe.cli.results_command import results
 from attnprobe.cli.run_command import RunGroup
@@ -61,6 +62,8 @@ def main(version: Annotated[bool, typer.Option("--version", callback=show_versio
     [bold]probe plot ladder --out ladder.svg[/bold]   what is stored, drawn
 
     [bold]probe results[/bold]                        what is stored
+
+    [bold]probe report --open[/bold]                  the same as a page, with the theorems' proofs
 
     [bold]probe bench training[/bold]                 stacked seeds against a loop over seeds
 
@@ -140,6 +143,7 @@ app.command("matrix", short_help="Named mechanisms by tasks: solved seeds in eve
 starts.command("mixer", short_help="One part of a mechanism.")(mixer)
 starts.command("task", short_help="A task.")(task)
 app.command("results", short_help="List what is stored.")(results)
+app.command("report", short_help="Write what is stored as one HTML page.")(report)
 app.command("export", short_help="Export what is stored: CSV, Parquet, JSON, Markdown, LaTeX.")(export)
 bench.command("training", short_help="Stacked seeds against a loop over the same seeds.")(training)
 bench.command("bias", short_help="FPA's bias against the softmax of the same scores.")(bias)

@@ -1,0 +1,25 @@
+"""The pictures of a report: the learning curves of each comparison, as inline SVG, where they can be drawn."""
+
+from importlib.util import find_spec
+
+from attnprobe.cli.markup import Markup, tag
+
+LEFT_OUT = "Pictures are left out: they need matplotlib. pip install 'attnprobe[plot]', then make the report again."
+
+
+def reason():
+    """Why no picture can be drawn here, or None."""
+    return None if find_spec("matplotlib") and find_spec("attnprobe.cli.plots") else LEFT_OUT
+
+
+def pictures(comparison):
+    """The figures of one Comparison; none where its seeds have no curve."""
+    if reason():
+        return []
+    from attnprobe.cli.plots import curves, output
+
+    records = {str(result.arm): result.records for result in comparison.results}
+    if not any(record["result"]["curve"] or record["result"]["losses"] for found in records.values() for record in found.values()):
+        return []
+    drawn = output.svg(curves.draw(curves.gather(comparison.task, records)))
+    return [tag("figure", Markup(drawn), tag("figcaption", f"{comparison.title}: learning curves of every seed, the median bold"))]
