@@ -9,6 +9,7 @@ from attnprobe.cli.check_command import check
 from attnprobe.cli.export_command import export
 from attnprobe.cli.field_command import FieldGroup
 from attnprobe.cli.load import LoadingGroup, LoadOption
+from attnprobe.cli.gc_command import gc
 from attnprobe.cli.matrix_command import matrix
 from attnprobe.cli.new_command import mixer, task
 from attnprobe.cli.plot_command import plots
@@ -143,6 +144,7 @@ app.command("matrix", short_help="Named mechanisms by tasks: solved seeds in eve
 starts.command("mixer", short_help="One part of a mechanism.")(mixer)
 starts.command("task", short_help="A task.")(task)
 app.command("results", short_help="List what is stored.")(results)
+app.command("gc", short_help="Show what of a store could be removed, and remove it where asked.")(gc)
 app.command("report", short_help="Write what is stored as one HTML page.")(report)
 app.command("export", short_help="Export what is stored: CSV, Parquet, JSON, Markdown, LaTeX.")(export)
 bench.command("training", short_help="Stacked seeds against a loop over the same seeds.")(training)

@@ -214,4 +214,6 @@ def test_five_thousand_seeds_open_and_sort_within_a_second(tmp_path, fill, brows
     print(f"sorted in {took} ms", file=sys.stderr)
     assert min(took) < 1000
     assert browser.logs()[0] == []
-    assert browser.run("return document.querySelector('section details tbody').rows[0].cells[4].textContent") == "0.001"  # the fourth press is the first again
+    assert (
+        browser.run("return document.querySelector('section details tbody').rows[0].cells[4].textContent") == "0.001"
+    )  # the fourth press is the first again
