@@ -6,6 +6,7 @@ import typer
 
 from attnprobe.cli.bench_command import bias, training
 from attnprobe.cli.check_command import check
+from attnprobe.cli.diff_command import diff
 from attnprobe.cli.export_command import export
 from attnprobe.cli.field_command import FieldGroup
 from attnprobe.cli.load import LoadingGroup, LoadOption
@@ -144,6 +145,7 @@ app.command("matrix", short_help="Named mechanisms by tasks: solved seeds in eve
 starts.command("mixer", short_help="One part of a mechanism.")(mixer)
 starts.command("task", short_help="A task.")(task)
 app.command("results", short_help="List what is stored.")(results)
+app.command("diff", short_help="Which verdicts changed between two stores or exports.")(diff)
 app.command("gc", short_help="Show what of a store could be removed, and remove it where asked.")(gc)
 app.command("report", short_help="Write what is stored as one HTML page.")(report)
 app.command("export", short_help="Export what is stored: CSV, Parquet, JSON, Markdown, LaTeX.")(export)
