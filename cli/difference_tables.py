@@ -68,7 +68,8 @@ def closing(made):
         yield f"{task}: task version {told(then)} in A, {told(now)} in B: the task itself is another"
     other = [row for row in made["arms"] if row["code"]]
     if other:
-        yield f"other code in {len(other)} of {len(made['arms'])} arms: {', '.join(name(row) for row in other)}"
+        which = "" if len(other) == len(made["arms"]) else f": {'; '.join(name(row) for row in other)}"
+        yield f"other code in {len(other)} of {len(made['arms'])} arms{which}"
     for side, only in zip("AB", made["only"], strict=True):
         for one in only:
             yield f"only in {side}: {name(one)}, seeds {', '.join(f'{low}:{high}' for low, high in ranges(one['seeds']))}"

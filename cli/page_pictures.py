@@ -19,7 +19,8 @@ def pictures(comparison):
     from attnprobe.cli.plots import curves, output
 
     records = {str(result.arm): result.records for result in comparison.results}
-    if not any(record["result"]["curve"] or record["result"]["losses"] for found in records.values() for record in found.values()):
+    results = [record["result"] for found in records.values() for record in found.values()]
+    if not any(value is not None for result in results for _, value in [*result["curve"], *result["losses"]]):
         return []
     drawn = output.svg(curves.draw(curves.gather(comparison.task, records)))
     return [tag("figure", Markup(drawn), tag("figcaption", f"{comparison.title}: learning curves of every seed, the median bold"))]

@@ -90,7 +90,7 @@ def test_one_store_s_older_results_are_held_against_today_s(tmp_path, fill, monk
     assert rows["fpa"]["code"][0] == ["1" * 64]
     text = invoke("diff", str(root)).stdout
     assert "ladder: task version 0 in A, 1 in B" in text
-    assert "other code in 1 of 1 arms: ladder, fpa@4" in text
+    assert "other code in 1 of 1 arms" in text
     assert invoke("diff", str(root), str(root)).exit_code == 0
     assert "A has 2 more results" in invoke("diff", str(root), str(root)).stdout
 
@@ -103,6 +103,15 @@ def test_today_s_result_counts_before_a_later_one_of_other_code(tmp_path, fill, 
     for place in (root, other):
         fill(place, TASK, "fpa@4", {0: SOLVED})
     assert invoke("diff", str(root), str(other)).exit_code == 0
+
+
+def test_a_seed_that_fails_on_one_side_alone_is_a_change_and_no_pair(tmp_path, fill):
+    a, b = (str(tmp_path / name) for name in "ab")
+    fill(a, TASK, "fpa@4", {0: SOLVED, 1: NOT})
+    fill(b, TASK, "fpa@4", {0: None, 1: NOT})
+    made, rows = difference(a, b)
+    assert (rows["fpa"]["failed"], rows["fpa"]["lost"], rows["fpa"]["p"], made["changed"]) == ([[], [0]], [], 1.0, 1)
+    assert invoke("diff", a, b).exit_code == 1
 
 
 def test_a_change_in_what_theory_says_is_a_change(stores, tmp_path):

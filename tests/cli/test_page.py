@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -86,6 +87,7 @@ def alter(store, change):
 def test_the_page_is_well_formed_and_its_links_lead_somewhere(page):
     read = Read(page())
     assert read.open == read.crossed == []
+    assert "attnprobe: ladder, recall" in read.text
     ids = [attributes["id"] for _, attributes in read.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     links = [attributes["href"] for attributes in read.named("a")]
@@ -136,7 +138,7 @@ def test_seeds_apart_stand_in_tables_apart(page):
 def test_old_results_are_listed_and_not_counted(page):
     text = " ".join(Read(page()).text)
     assert "alibi@4: 1 older (other code)" in text
-    assert "4: 1 older" not in text.partition("Left out")[0]
+    assert "alibi" not in text.partition("Left out")[0].partition("What theory says")[0]
     assert "8 current, 1 older" in text
 
 
@@ -211,6 +213,22 @@ def test_without_matplotlib_the_page_says_how_to_get_pictures(page, monkeypatch)
     text = page()
     assert "pip install &#x27;attnprobe[plot]&#x27;" in text
     assert "<figure" not in text
+
+
+def test_each_comparison_with_a_curve_gets_its_picture(page, monkeypatch):
+    from types import SimpleNamespace
+
+    asked = []
+    curves = SimpleNamespace(gather=lambda task, records: asked.append((task, records)) or len(asked), draw=lambda data: data)
+    output = SimpleNamespace(svg=lambda figure: f'<svg role="img" aria-label="number {figure}"></svg>')
+    monkeypatch.setattr(page_pictures, "find_spec", lambda name: name)
+    monkeypatch.setitem(sys.modules, "attnprobe.cli.plots", SimpleNamespace(curves=curves, output=output))
+    read = Read(page())
+    assert [given["aria-label"] for given in read.named("svg")] == ["number 1", "number 2", "number 3"]
+    assert len(read.named("figcaption")) == 3
+    assert {task.name for task, _ in asked} == {"ladder", "recall"}
+    assert list(asked[0][1]["fpa@4"]) == [0, 1, 2]
+    assert "pip install" not in " ".join(read.text)
 
 
 def test_open_hands_the_file_to_the_browser(store, tmp_path, monkeypatch):
