@@ -6,8 +6,7 @@ BIN = $(VENV)/bin
 PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 PIP = $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: help demo test slow lint wheel venv clean
-.PHONY: help demo test slow browser lint venv clean
+.PHONY: help demo test slow browser lint wheel venv clean
 
 help:
 	@echo "make demo   install into $(VENV), then run: probe run ladder --r 10 --seeds 15"
@@ -44,6 +43,7 @@ slow: $(VENV)/.dev
 
 wheel: $(VENV)/.dev
 	$(BIN)/python -m build
+
 browser: $(VENV)/.dev
 	$(BIN)/python -m pytest -m browser
 

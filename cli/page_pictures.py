@@ -9,7 +9,7 @@ LEFT_OUT = "Pictures are left out: they need matplotlib. pip install 'attnprobe[
 
 def reason():
     """Why no picture can be drawn here, or None."""
-    return None if find_spec("matplotlib") and find_spec("attnprobe.cli.plots") else LEFT_OUT
+    return None if find_spec("matplotlib") else LEFT_OUT
 
 
 def pictures(comparison):

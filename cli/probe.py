@@ -15,6 +15,7 @@ from attnprobe.cli.matrix_command import matrix
 from attnprobe.cli.new_command import mixer, task
 from attnprobe.cli.plot_command import plots
 from attnprobe.cli.page_command import report
+from attnprobe.cli.plot_command import plots
 from attnprobe.cli.reproduce_command import reproduce
 from attnprobe.cli.results_command import results
 from attnprobe.cli.run_command import RunGroup

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import sys
+import time
 
 import pytest
 
@@ -162,7 +163,12 @@ def test_on_paper_everything_is_unfolded_and_folded_again_after(page):
 
 
 def test_the_tree_that_screen_readers_get_has_landmarks_and_named_tables(page):
-    nodes = page.devtools("Accessibility.getFullAXTree")["nodes"]
+    page.devtools("Accessibility.enable")
+    for _ in range(50):  # it is built when it is first asked for, and not at once
+        nodes = page.devtools("Accessibility.getFullAXTree")["nodes"]
+        if len(nodes) > 1:
+            break
+        time.sleep(0.1)
     roles = {}
     for node in nodes:
         if not node.get("ignored"):

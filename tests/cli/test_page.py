@@ -19,6 +19,7 @@ from attnprobe.probes.tasks.recall import Recall
 
 TASK = Ladder(r=6)
 HOSTILE = "\"'></td><script>alert(1)</script><img src=//x.test/y onerror=alert(2)>&amp;${title}"
+ASKS = ("src", "href", "srcset", "action", "data")  # ends of the names of attributes that name another file
 VOID = {"meta", "link", "br", "img", "input"}
 
 
@@ -100,10 +101,10 @@ def test_the_page_is_well_formed_and_its_links_lead_somewhere(page):
 def test_the_page_asks_for_nothing(page):
     text = page()
     read = Read(text)
-    sources = [value for _, given in read.elements for name, value in given.items() if name in ("src", "href", "srcset", "action", "data")]
+    sources = [value for _, given in read.elements for name, value in given.items() if name.endswith(ASKS)]
     assert all(value.startswith("#") or value == "data:," for value in sources)
     assert "@import" not in text
-    assert "url(" not in text
+    assert re.findall(r"url\((?!#)", text) == []
     (policy,) = [given["content"] for given in read.named("meta") if given.get("http-equiv") == "Content-Security-Policy"]
     assert policy.startswith("default-src 'none';")
 
