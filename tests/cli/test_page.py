@@ -232,6 +232,16 @@ def test_each_comparison_with_a_curve_gets_its_picture(page, monkeypatch):
     assert "pip install" not in " ".join(read.text)
 
 
+def test_a_picture_of_many_seeds_says_which_it_draws(store, fill, tmp_path, monkeypatch):
+    monkeypatch.setattr(page_pictures, "MOST", 2)
+    out = tmp_path / "report.html"
+    assert invoke("ladder", "--store", str(store), "--out", str(out)).exit_code == 0
+    text = out.read_text()
+    assert "learning curves of the first 2 seeds of each arm, their median bold" in text
+    assert "fpa@4 1 of 1 seeds solved" in text
+    assert "fpa@4 2 of 2 seeds solved" in text
+
+
 def test_open_hands_the_file_to_the_browser(store, tmp_path, monkeypatch):
     import webbrowser
 
