@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import sys
 from dataclasses import asdict, dataclass, fields, replace
 
 from attnprobe.cli.inputs import MOST_SEEDS, ranges
@@ -102,8 +103,16 @@ def command(comparison, result):
         value = getattr(task, field.name)
         if value != field.default:
             words += [f"--{field.name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    words += [word for file in loaded(task, result.arm.spec) for word in ("--load", file)]
     words += ["--arm", str(result.arm), "--no-control"]
     words += [word for name, value in given.items() if value != getattr(usual, name) for word in (f"--{name}", str(value))]
     words += ["--device", comparison.device] if comparison.device != "cpu" else []
     spans = [(at, min(at + MOST_SEEDS, high)) for low, high in ranges(result.records) for at in range(low, high, MOST_SEEDS)]
     return " && ".join(shlex.join([*words, "--seeds", f"{low}:{high}"]) for low, high in spans)
+
+
+def loaded(task, spec):
+    """The user's files, loaded by --load, that a task or a part of a mechanism stands in."""
+    parts = [part for side in (spec.trained, spec.judged) for layer in side.layers for part in layer.parts().values()]
+    modules = dict.fromkeys(type(one).__module__ for one in (task, *parts))
+    return [sys.modules[name].__file__ for name in modules if not name.startswith("attnprobe.")]

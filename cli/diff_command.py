@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from attnprobe.cli.load import LoadOption
 from attnprobe.cli.results_command import JSON
 from attnprobe.cli.shell import command
 
@@ -21,6 +22,7 @@ def diff(
         typer.Argument(metavar="[B]", help="Another; without it, what in A is older is held against what is current.", show_default=False),
     ] = None,
     as_json: Annotated[bool, JSON] = False,
+    load: LoadOption = None,
 ):
     """[bold]probe diff results other-results[/bold]       two stores
 

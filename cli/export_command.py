@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from attnprobe.cli.load import LoadOption
 from attnprobe.cli.results_command import STORE, TASKS_ASKED
 from attnprobe.cli.shell import command
 
@@ -36,6 +37,7 @@ def export(
     out: Annotated[str | None, typer.Option(help="A file to write in place of stdout.", metavar="FILE")] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print every column with its type, unit and meaning, and stop.")] = False,
     store: Annotated[str, STORE] = "results",
+    load: LoadOption = None,
 ):
     """[bold]probe export --csv --out seeds.csv[/bold]           a row a seed, every task
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from attnprobe.cli.load import LoadOption
 from attnprobe.cli.results_command import JSON, STORE
 from attnprobe.cli.shell import command
 
@@ -25,6 +26,7 @@ def gc(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show; this is what happens without --remove.")] = False,
     store: Annotated[str, STORE] = "results",
     as_json: Annotated[bool, JSON] = False,
+    load: LoadOption = None,
 ):
     """[bold]probe gc[/bold]                       what could be removed, and its size
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from attnprobe.cli.load import LoadOption
 from attnprobe.cli.results_command import STORE, TASKS_ASKED
 from attnprobe.cli.shell import EXIT_CONTRADICTION, command
 
@@ -17,6 +18,7 @@ def report(
     out: Annotated[str, typer.Option(help="The file to write.", metavar="FILE")] = "report.html",
     open_it: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
     store: Annotated[str, STORE] = "results",
+    load: LoadOption = None,
 ):
     """[bold]probe report --open[/bold]
 

@@ -9,11 +9,10 @@ from attnprobe.cli.check_command import check
 from attnprobe.cli.diff_command import diff
 from attnprobe.cli.export_command import export
 from attnprobe.cli.field_command import FieldGroup
-from attnprobe.cli.load import LoadingGroup, LoadOption
 from attnprobe.cli.gc_command import gc
+from attnprobe.cli.load import LoadingGroup, LoadOption
 from attnprobe.cli.matrix_command import matrix
 from attnprobe.cli.new_command import mixer, task
-from attnprobe.cli.plot_command import plots
 from attnprobe.cli.page_command import report
 from attnprobe.cli.plot_command import plots
 from attnprobe.cli.reproduce_command import reproduce

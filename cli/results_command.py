@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from attnprobe.cli.load import LoadOption
 from attnprobe.cli.shell import command
 
 STORE = typer.Option(help="Directory of results.", envvar="PROBE_STORE")
@@ -17,6 +18,7 @@ def results(
     task: Annotated[list[str] | None, TASKS_ASKED] = None,
     store: Annotated[str, STORE] = "results",
     as_json: Annotated[bool, JSON] = False,
+    load: LoadOption = None,
 ):
     """[bold]probe results[/bold]
 

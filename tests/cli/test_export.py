@@ -208,3 +208,41 @@ def test_a_written_file_is_readable_by_whom_the_umask_lets_read_and_leaves_nothi
     assert out.stat().st_mode == ordinary.stat().st_mode
     assert list(out.parent.iterdir()) == [out]
     assert out.read_text() == export(store, "--csv").stdout
+
+
+MINE = '''
+from dataclasses import dataclass
+from attnprobe.probes.mixers.parts import Bias
+from attnprobe.probes.registry import register
+
+
+@register("mine-here")
+@dataclass(frozen=True)
+class Mine(Bias):
+    """None at all."""
+
+    def parameters(self, dims):
+        return {}
+
+    def __call__(self, p, x, scores, draw):
+        return scores * 0
+'''
+
+
+def test_a_mechanism_of_a_user_s_file_is_current_where_it_is_loaded_and_its_command_loads_it(tmp_path, fill):
+    from attnprobe.probes.loading import forget, load
+
+    file, root = tmp_path / "mine.py", str(tmp_path / "results")
+    file.write_text(MINE)
+    try:
+        load(str(file))
+        fill(root, TASK, "mine-here@4", {0: 0.5})
+        (row,) = json.loads(export(root, "--json", "--rows", "arms", "--load", str(file)).stdout)["data"]
+    finally:
+        forget()
+    assert row["command"] == f"probe run ladder --r 6 --load {file} --arm mine-here@4 --no-control --seeds 0:1"
+    done = invoke("results", "--store", root)
+    assert done.exit_code == 0
+    assert "unknown" in done.stdout
+    assert invoke("gc", "--older", "--remove", "--store", root).exit_code == 0
+    assert len(list((tmp_path / "results").rglob("*.json"))) == 1
