@@ -6,13 +6,14 @@ BIN = $(VENV)/bin
 PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 PIP = $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: help demo test slow lint wheel venv clean
+.PHONY: help demo test slow browser lint wheel venv clean
 
 help:
 	@echo "make demo   install into $(VENV), then run: probe run ladder --r 10 --seeds 15"
 	@echo "make test   install with the dev tools, then run the default test suite"
 	@echo "make slow   install with the dev tools, then run the tests that train to convergence"
 	@echo "make wheel  build the wheel and the sdist into dist/"
+	@echo "make browser  the tests of the HTML report in headless Chromium, which must be there: apt-get install chromium chromium-driver"
 	@echo "make lint   ruff over the tree"
 	@echo "make venv   install with the dev tools"
 	@echo "make clean  remove $(VENV) and build outputs (never ./results)"
@@ -42,6 +43,9 @@ slow: $(VENV)/.dev
 
 wheel: $(VENV)/.dev
 	$(BIN)/python -m build
+
+browser: $(VENV)/.dev
+	$(BIN)/python -m pytest -m browser
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -25,6 +25,21 @@ def seeds(text, option="--seeds"):
     return tuple(range(low, high))
 
 
+def ranges(seeds):
+    """Seeds, in order, as the half-open ranges without a gap that they are.
+
+    >>> ranges([0, 1, 2, 100, 101])
+    [(0, 3), (100, 102)]
+    """
+    found = []
+    for seed in seeds:
+        if found and seed == found[-1][1]:
+            found[-1] = (found[-1][0], seed + 1)
+        else:
+            found.append((seed, seed + 1))
+    return found
+
+
 def head_dim(value, where):
     """A head dimension within bounds. Raises ValueError."""
     if not 1 <= value <= LARGEST_HEAD_DIM:

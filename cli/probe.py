@@ -6,12 +6,17 @@ import typer
 
 from attnprobe.cli.bench_command import bias, training
 from attnprobe.cli.check_command import check
+from attnprobe.cli.diff_command import diff
+from attnprobe.cli.export_command import export
 from attnprobe.cli.field_command import FieldGroup
+from attnprobe.cli.gc_command import gc
 from attnprobe.cli.load import LoadingGroup, LoadOption
 from attnprobe.cli.matrix_command import matrix
 from attnprobe.cli.new_command import mixer, task
+from attnprobe.cli.page_command import report
 from attnprobe.cli.plot_command import plots
 from attnprobe.cli.reproduce_command import reproduce
+from attnprobe.cli.results_command import results
 from attnprobe.cli.run_command import RunGroup
 from attnprobe.cli.shell import Group, command
 from attnprobe.cli.show_command import ShowGroup
@@ -57,6 +62,10 @@ def main(version: Annotated[bool, typer.Option("--version", callback=show_versio
     [bold]probe matrix[/bold]                         every task by the named mechanisms, solved seeds in each cell
 
     [bold]probe plot ladder --out ladder.svg[/bold]   what is stored, drawn
+
+    [bold]probe results[/bold]                        what is stored
+
+    [bold]probe report --open[/bold]                  the same as a page, with the theorems' proofs
 
     [bold]probe bench training[/bold]                 stacked seeds against a loop over seeds
 
@@ -135,5 +144,10 @@ app.command("reproduce", short_help="Run what the sources' figures need, and hol
 app.command("matrix", short_help="Named mechanisms by tasks: solved seeds in every cell.")(matrix)
 starts.command("mixer", short_help="One part of a mechanism.")(mixer)
 starts.command("task", short_help="A task.")(task)
+app.command("results", short_help="List what is stored.")(results)
+app.command("diff", short_help="Which verdicts changed between two stores or exports.")(diff)
+app.command("gc", short_help="Show what of a store could be removed, and remove it where asked.")(gc)
+app.command("report", short_help="Write what is stored as one HTML page.")(report)
+app.command("export", short_help="Export what is stored: CSV, Parquet, JSON, Markdown, LaTeX.")(export)
 bench.command("training", short_help="Stacked seeds against a loop over the same seeds.")(training)
 bench.command("bias", short_help="FPA's bias against the softmax of the same scores.")(bias)

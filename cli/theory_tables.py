@@ -82,21 +82,25 @@ def check_table(rows, missing, unredone):
     return Group(table, Text(), *notes)
 
 
-def explanation(entry, claim):
-    """Return what a claim says: statement, assumption, proof, limits, how it is checked, from its docstring and its metadata."""
+def explained(claim):
+    """Return what a claim says as (name, paragraphs): statement, assumption, proof, limits, how it is checked; from its docstring."""
     first, *rest = [" ".join(part.split()) for part in inspect.cleandoc(claim.cases.__doc__).split("\n\n")]
     told = {start: [part.removeprefix(start).strip() for part in rest if part.startswith(start)] for start in ("Limits:", "Checked:")}
     proof = [part for part in rest if not part.startswith(tuple(told))]
-    parts = [
+    return [
         ("statement", [first]),
         ("assumes", [claim.assumption or "nothing beyond the statement"]),
         ("proof", proof),
         ("limits", told["Limits:"] or [LIMITS[claim.kind]]),
         ("checked", [*told["Checked:"], f"{claim.kind}: {KINDS[claim.kind]}. Scope: {_spans_text(claim)}."]),
     ]
+
+
+def explanation(entry, claim):
+    """Return what a claim says as a table."""
     table = _table("", ("", 1))
     table.show_header = False
-    for name, texts in parts:
+    for name, texts in explained(claim):
         for n, text in enumerate(texts):
             table.add_row(Text("" if n else name, "bold"), Text(text))
     return Group(Text(f"{entry.name} ({entry.source}; theory/claims/{entry.module}.py)", "bold"), table, Text())

@@ -1,0 +1,170 @@
+"""What a store holds, read without being asked for anything in particular: each result beside what today's code makes of it.
+
+A result is `current` if `probe run` would take it for its own today. One of other code, another version of its task or an older
+schema is `older`; of a later schema or task version, `newer`; of a task or a part that is not known here, `unknown`; and `damaged` if it
+is no result that this store wrote. Nothing here writes or removes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from attnprobe.probes.recipe import Recipe
+from attnprobe.probes.spec import Spec, parse
+from attnprobe.probes.store import SCHEMA, checksum, identity, key
+from attnprobe.probes.tasks import TASKS
+
+STATES = ("current", "older", "newer", "unknown", "damaged")
+STATUSES = ("solved", "unsolved", "failed")
+RESULT = re.compile(r"[0-9a-f]{16}\.json")
+ASIDE = re.compile(r"[0-9a-f]{16}\.corrupt[0-9]+")  # set aside by Store.load
+TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.[0-9]+\.tmp")  # of a write that was cut off, or is going on
+FIELDS = {
+    "schema": int, "task": str, "options": dict, "version": int, "arm": str, "arm_name": str, "head_dim": int, "num_heads": int,
+    "layers": int, "recipe": dict, "seed": int, "dtype": str, "device": str, "code": str,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Holding:
+    """One file: its state, the reasons where that is not `current`, the record where it is whole, and today's Task and Spec where known."""
+
+    path: Path
+    size: int
+    state: str
+    why: tuple = ()
+    record: dict | None = None
+    task: object = None
+    spec: Spec | None = None
+
+    @property
+    def identity(self):
+        return self.record["identity"]
+
+    @property
+    def result(self):
+        return self.record["result"]
+
+    @property
+    def recorded(self):
+        return self.record["recorded"]
+
+
+def holdings(root, names=()):
+    """The Holdings under a store's directory, in order of path, of the tasks named or of all.
+
+    Raises ValueError where there is no such directory, OSError where a file may not be read.
+    """
+    known = {}
+    return [found for path in files(root, RESULT, names) if (found := holding(path, known)) is not None]
+
+
+def leftovers(root):
+    """(files set aside as corrupt, files of unfinished writes) under a store's directory, in order of path."""
+    return files(root, ASIDE), files(root, TEMPORARY)
+
+
+def task_names(root):
+    """The names of the tasks that a store has a directory of."""
+    return sorted({path.parent.parent.name for path in files(root, RESULT)})
+
+
+def files(root, pattern, names=()):
+    """The files STORE/<task>/<arm>/<name> whose name matches, in order of path."""
+    root = Path(root)
+    if not root.is_dir():
+        raise ValueError(f"there is no store at {root}; `probe run ladder --store {root}` makes one")
+    return sorted(path for path in root.glob("*/*/*") if pattern.fullmatch(path.name) and (not names or path.parent.parent.name in names))
+
+
+def holding(path, known):
+    """The Holding of a file; None if it has gone meanwhile. known: a dict that keeps what today's code says between calls."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    try:
+        record = json.loads(data)
+        if isinstance(record["schema"], int) and record["schema"] != SCHEMA:
+            state = "older" if record["schema"] < SCHEMA else "newer"
+            return Holding(path, len(data), state, (f"schema {record['schema']}, not {SCHEMA}",))
+        check(record, path)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        why = f"it has no {error}" if isinstance(error, KeyError) else str(error) if isinstance(error, ValueError) else "it is no record"
+        return Holding(path, len(data), "damaged", (why,))
+    described = record["identity"]
+    arm = json.dumps([value for name, value in described.items() if name not in ("seed", "recipe")], sort_keys=True)
+    if arm not in known:
+        known[arm] = today(described)
+    state, why, task, spec = known[arm]
+    if state in ("current", "older") and not same_fields(described["recipe"], Recipe):
+        state, why = "older", (*why, "other fields of a recipe")
+    return Holding(path, len(data), state, why, record, task, spec)
+
+
+def check(record, path):
+    """Raise ValueError, KeyError or TypeError where a record of this schema is not what a Store writes under that name."""
+    described, result, recorded = record["identity"], record["result"], record["recorded"]
+    wrong = [name for name, kind in FIELDS.items() if type(described[name]) is not kind]
+    if wrong:
+        raise ValueError(f"its identity's {wrong[0]} is no {FIELDS[wrong[0]].__name__}")
+    if record["key"] != key(described) or path.stem != record["key"][:16]:
+        raise ValueError("its name is not that of its identity")
+    if record["checksum"] != checksum(record):
+        raise ValueError("its content is not what was written")
+    numbers = [*result["score"].values(), recorded["seconds"], result["steps"]]
+    sound = (
+        result["seed"] == described["seed"],
+        result["status"] in STATUSES,
+        all(isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x) for x in numbers),
+        all(isinstance(text, str) for text in [recorded["date"], result["data_hash"], *recorded["versions"].values()]),
+        isinstance(result["curve"], list) and isinstance(result["traces"], dict),
+        result["failure"] is None or {"quantity", "step"} <= result["failure"].keys(),
+    )
+    if not all(sound):
+        raise ValueError("its result is none")
+
+
+def today(described):
+    """(state, why, Task, Spec) that today's code gives what an identity describes, whatever its seed and recipe."""
+    if described["task"] not in TASKS:
+        return "unknown", (f"no task {described['task']} here",), None, None
+    cls = TASKS[described["task"]]
+    if described["version"] > cls.version:
+        return "newer", (f"task version {described['version']}, not {cls.version}",), None, None
+    why = [f"task version {described['version']}, not {cls.version}"] if described["version"] != cls.version else []
+    try:
+        task = cls(**described["options"])
+    except (TypeError, ValueError):
+        return "older", (*why, "options that the task does not take"), None, None
+    try:
+        spec = parse(described["arm_name"])
+    except ValueError as error:
+        return "unknown", (*why, str(error)), task, None
+    now = identity(task, spec, described["head_dim"], Recipe(), described["seed"], described["dtype"], described["device"])
+    other = [name for name in FIELDS if name not in ("recipe", "seed", "version") and plain(now[name]) != described[name]]
+    said = {"code": "other code", "options": "other options of the task", "arm": "other parameters of the mechanism"}
+    why += [said.get(name, f"another {name}") for name in other]
+    return "older" if why else "current", tuple(why), task, spec
+
+
+def same_fields(described, cls):
+    """Whether a dict has a dataclass's fields, and values that it takes."""
+    try:
+        return set(described) == {f.name for f in fields(cls)} and plain(asdict(recipe_of(described))) == described
+    except (TypeError, ValueError):
+        return False
+
+
+def recipe_of(described):
+    """The Recipe that an identity's `recipe` describes."""
+    return Recipe(**described | {"betas": tuple(described["betas"])})
+
+
+def plain(value):
+    """A value as JSON reads it back."""
+    return json.loads(json.dumps(value))
