@@ -25,7 +25,7 @@ LENGTHS = (1, 2, 15, 16, 17, 100, 200)  # about blocks of 16
 WIDTHS = (4, 16, 60, 64, 128)
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 HEADS = ((1, 1, 1), (2, 1, 1), (1, 4, 2))  # B, H, G
-TOLERANCES = {torch.float32: (1e-6, 3e-6), torch.float16: (2e-3, 1e-2), torch.bfloat16: (3e-2, 6e-2)}  # of o, of gradients
+TOLERANCES = {torch.float32: (1e-6, 3e-6), torch.float16: (2e-3, 2e-3), torch.bfloat16: (3e-2, 6e-2)}  # of o, of gradients
 ROUNDING = 2.0**-21  # of the sum of sizes of what cancels in a gradient, which is computed in fp32
 # a case a length and a width, every pair of values of any two of length, width, dtype, tiles, heads and gate occurs
 CASES = [
