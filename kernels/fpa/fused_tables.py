@@ -53,7 +53,8 @@ def given_to_field(phi, mass, held):
         if upper:
             given_to_chunks[grid](phi, totals, held, to_chunks, runs, T, L, grid[1], **sizes(c, grid), **OPTIONS)
         given_to_positions[grid](
-            phi, totals, mass, held, to_chunks, runs, given, T, L, grid[1], **sizes(c, grid), UPPER=padded(max(1, upper)), **OPTIONS
+            phi, totals, mass, held, to_chunks, runs, given, T, L, grid[1],
+            **sizes(c, grid), UPPER=triton.next_power_of_2(max(1, upper)), **OPTIONS,
         )  # fmt: skip
     return given
 
@@ -66,7 +67,7 @@ def layout(phi, L):
 
 
 def sizes(c, grid):
-    return {"C": 1 << c, "LEVEL": c, "CHUNKS": padded(grid[1])}
+    return {"C": 1 << c, "LEVEL": c, "CHUNKS": triton.next_power_of_2(grid[1])}
 
 
 def totals_of(phi, T, grid, c, soft):
@@ -74,11 +75,6 @@ def totals_of(phi, T, grid, c, soft):
     totals = torch.empty(grid, dtype=torch.float32, device=phi.device)
     total_of_chunk[grid](phi, totals, T, grid[1], C=1 << c, SOFT=soft, **OPTIONS)
     return totals
-
-
-def padded(n):
-    """The next power of two."""
-    return 1 << (n - 1).bit_length()
 
 
 @triton.jit

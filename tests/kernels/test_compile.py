@@ -6,7 +6,7 @@ import sys
 import pytest
 
 FUSED = {"softmax", "fox", "fpa"}
-PLAIN = {"row_dots", "table"}  # without products of matrices
+PLAIN = {"row_dots", "table", "combine"}  # without products of matrices
 LISTING = """
 .L_x_0:
         /*0000*/                   LDG.E R1, desc[UR4][R2.64] ;
