@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in exp2")
 
 DEVICE = "cpu" if loop.INTERPRETED else "cuda"
 TASK = TASKS["copy"]()
-STEPS = 3
+STEPS = 2
 
 
 def trained(text, seeds=(0, 1)):
@@ -35,7 +35,7 @@ def trained(text, seeds=(0, 1)):
     return losses, training.stack.values.detach().clone()
 
 
-@pytest.mark.parametrize("text", ["fpa", "fox", "softmax", "fpa/fox", "rope+softmax/fpa"])
+@pytest.mark.parametrize("text", ["fpa", "fox", "rope+softmax", "softmax/fpa"])
 def test_fused_kernels_train_two_seeds_to_the_losses_and_weights_of_the_formula(text, monkeypatch):
     """The last layer has fewer rows than keys; Adam's first steps are of size lr whatever the gradient, so weights are compared loosely."""
     monkeypatch.setenv("PROBE_KERNELS", "reference")
