@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from attnprobe.cli.bench_command import bias, training
+from attnprobe.cli.bench_kernels import kernels
 from attnprobe.cli.field_command import FieldGroup
 from attnprobe.cli.matrix_command import matrix
 from attnprobe.cli.plot_command import plots
@@ -90,6 +91,8 @@ def benchmarks():
 
     [bold]probe bench bias[/bold]        FPA's bias against the softmax of the same scores
 
+    [bold]probe bench kernels[/bold]     the fused kernels: compiled without a GPU, timed with one
+
     Benchmarks of this suite. A figure is a ratio of two things measured in one run.
     """
 
@@ -113,3 +116,4 @@ app.command("reproduce", short_help="Run what the sources' figures need, and hol
 app.command("matrix", short_help="Named mechanisms by tasks: solved seeds in every cell.")(matrix)
 bench.command("training", short_help="Stacked seeds against a loop over the same seeds.")(training)
 bench.command("bias", short_help="FPA's bias against the softmax of the same scores.")(bias)
+bench.command("kernels", short_help="The fused kernels: compiled without a GPU, timed with one.")(kernels)
