@@ -13,16 +13,18 @@ from attnprobe.cli.shell import command
 LENGTHS = [2**n for n in range(10, 16)]
 HEAD_DIMS = [64, 128]
 DEAD = [0.0, 0.5, 0.9, 0.99]
-FIRST = [2048, 16384]  # lengths that a session with little time takes first
+SESSION = [2048, 8192, 16384], [0.0, 0.9]  # lengths and shares of dead tiles for which ten minutes suffice
 
 
 @command
 def kernels(
-    static: Annotated[bool, typer.Option("--static", help="Only what is compiled; the default where there is no GPU.")] = False,
+    static: Annotated[bool, typer.Option("--static", help="Only what is compiled, even where there is a GPU.")] = False,
     session: Annotated[bool, typer.Option("--session", help="On a GPU: correctness, a sweep of tiles, then the table.")] = False,
-    length: Annotated[list[int] | None, typer.Option("--length", help="T, repeatable; default: 1024 to 32768.")] = None,
+    length: Annotated[list[int] | None, typer.Option("--length", help="T, repeatable; default: 1024 to 32768, in a session three.")] = None,
     head_dim: Annotated[list[int] | None, typer.Option("--head-dim", help="D, repeatable; default: 64 and 128.")] = None,
-    dead: Annotated[list[float] | None, typer.Option("--dead", help="Share of dead tiles, repeatable; default: 0 .5 .9 .99.")] = None,
+    dead: Annotated[
+        list[float] | None, typer.Option("--dead", help="Share of dead tiles, repeatable; default: 0 .5 .9 .99, in a session 0 .9.")
+    ] = None,
     rounds: Annotated[int, typer.Option(help="Interleaved rounds a case; the median is reported.")] = 20,
     minutes: Annotated[float, typer.Option(help="Stop measuring after so long; what is left says so.")] = 9.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")] = False,
@@ -34,7 +36,8 @@ def kernels(
     Compile every fused kernel for sm_90, with its floors on an H200, predicted from the instructions of its hot loop. Where
     there is CUDA, time each beside SDPA, FlexAttention and Selective Attention: forward, forward and backward, decoding.
     """
-    lengths, head_dims, shares = length or LENGTHS, head_dim or HEAD_DIMS, dead or DEAD
+    lengths, shares = SESSION if session else (LENGTHS, DEAD)
+    lengths, head_dims, shares = length or lengths, head_dim or HEAD_DIMS, dead or shares
     check(lengths, head_dims, shares, rounds, minutes)
     deadline = time.monotonic() + 60 * minutes
     found = about(static)
@@ -62,10 +65,9 @@ def kernels(
 
 
 def table(parts, lengths, head_dims, shares, clock, rounds, deadline):
-    """The timed rows, the lengths that matter most first; decoding where no field is read but FPA's."""
-    ordered = sorted(lengths, key=lambda T: (T not in FIRST, T))
-    for mode in parts.MODES:
-        for case in parts.cases_of(ordered, head_dims, shares):
+    """The timed rows, case by case."""
+    for case in parts.cases_of(lengths, head_dims, shares):
+        for mode in parts.MODES:
             yield from parts.timed(case, mode, clock, rounds, deadline)
 
 

@@ -91,7 +91,7 @@ def benchmarks():
 
     [bold]probe bench bias[/bold]        FPA's bias against the softmax of the same scores
 
-    [bold]probe bench kernels[/bold]     the fused kernels: compiled without a GPU, timed with one
+    [bold]probe bench kernels[/bold]     the fused kernels, compiled, and timed on a GPU
 
     Benchmarks of this suite. A figure is a ratio of two things measured in one run.
     """

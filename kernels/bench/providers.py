@@ -42,6 +42,8 @@ def flex(x):
         return score + torch.where(s < t, beta[h] * torch.clamp(m - psi[b, h, s], max=0), 0.0)
 
     mask = create_block_mask(lambda b, h, t, s: s <= t, None, None, T, T, device=x.q.device)
+    if x.q.is_cuda:
+        torch._dynamo.reset()  # past a limit of recompilations it would run uncompiled, unsaid
     compiled = torch.compile(flex_attention, dynamic=False) if x.q.is_cuda else flex_attention
     return lambda: compiled(x.q, x.k, x.v, score_mod=score_mod, block_mask=mask)
 
