@@ -46,7 +46,7 @@ wheel: $(VENV)/.dev
 
 kernels: $(VENV)/.dev
 	$(BIN)/python -m attnprobe.kernels.compile --all
-	$(BIN)/python -m pytest -m "slow or not slow" tests/kernels tests/probes/test_fused_training.py tests/cli/test_bench_kernels.py
+	$(PYTEST) -m "slow or not slow" tests/kernels tests/probes/test_fused_training.py tests/cli/test_bench_kernels.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
