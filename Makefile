@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 PIP = $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: help demo test slow browser lint wheel venv clean
+.PHONY: help demo test slow kernels browser lint wheel venv clean
 
 help:
 	@echo "make demo   install into $(VENV), then run: probe run ladder --r 10 --seeds 15"
@@ -14,6 +14,7 @@ help:
 	@echo "make slow   install with the dev tools, then run the tests that train to convergence"
 	@echo "make wheel  build the wheel and the sdist into dist/"
 	@echo "make browser  the tests of the HTML report in headless Chromium, which must be there: apt-get install chromium chromium-driver"
+	@echo "make kernels  install with the dev tools, then compile every kernel, dtype and head dimension, and run all their tests"
 	@echo "make lint   ruff over the tree"
 	@echo "make venv   install with the dev tools"
 	@echo "make clean  remove $(VENV) and build outputs (never ./results)"
@@ -46,6 +47,10 @@ wheel: $(VENV)/.dev
 
 browser: $(VENV)/.dev
 	$(BIN)/python -m pytest -m browser
+
+kernels: $(VENV)/.dev
+	$(BIN)/python -m attnprobe.kernels.compile --all
+	$(PYTEST) -m "slow or not slow" tests/kernels tests/probes/test_fused_training.py tests/cli/test_bench_kernels.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

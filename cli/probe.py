@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from attnprobe.cli.bench_command import bias, training
+from attnprobe.cli.bench_kernels import kernels
 from attnprobe.cli.check_command import check
 from attnprobe.cli.diff_command import diff
 from attnprobe.cli.export_command import export
@@ -118,6 +119,8 @@ def benchmarks():
 
     [bold]probe bench bias[/bold]        FPA's bias against the softmax of the same scores
 
+    [bold]probe bench kernels[/bold]     the fused kernels, compiled, and timed on a GPU
+
     Benchmarks of this suite. A figure is a ratio of two things measured in one run.
     """
 
@@ -151,3 +154,4 @@ app.command("report", short_help="Write what is stored as one HTML page.")(repor
 app.command("export", short_help="Export what is stored: CSV, Parquet, JSON, Markdown, LaTeX.")(export)
 bench.command("training", short_help="Stacked seeds against a loop over the same seeds.")(training)
 bench.command("bias", short_help="FPA's bias against the softmax of the same scores.")(bias)
+bench.command("kernels", short_help="The fused kernels: compiled without a GPU, timed with one.")(kernels)

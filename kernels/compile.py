@@ -32,6 +32,7 @@ from attnprobe.kernels.listing import BYTES
 TOOLS = Path(triton.__file__).parent / "backends/nvidia/bin"
 SHARED = {80: 163 * 1024, 90: 227 * 1024}  # bytes a block may have
 COLUMNS = ("registers", "stack", "shared", "loop", "mma", "spills")
+COUNTED = {"mma": ("HMMA", "HGMMA", "DMMA"), "spills": ("LDL", "STL"), "mufu": ("MUFU",), "async": ("LDGSTS", "UBLKCP")}
 SLACK = 1.1  # a longer loop by more than this fails: another ptxas schedules a few per cent differently
 
 
@@ -105,10 +106,7 @@ def measured(listed, dtype, arch):
         usage, listing = tool("cuobjdump", "--dump-resource-usage", cubin), tool("nvdisasm", "-c", cubin)
     registers, stack = re.search(r"REG:(\d+).*?STACK:(\d+)", usage).groups()
     body = hot_loop(listing)
-    count = {
-        name: sum(opcode.startswith(kinds) for opcode in body)
-        for name, kinds in {"mma": ("HMMA", "HGMMA", "DMMA"), "spills": ("LDL", "STL")}.items()
-    }
+    count = {name: sum(opcode.startswith(kinds) for opcode in body) for name, kinds in COUNTED.items()}
     return {"registers": int(registers), "stack": int(stack), "shared": binary.metadata.shared, "loop": len(body)} | count
 
 

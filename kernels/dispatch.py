@@ -1,35 +1,60 @@
 """Chooses, once and at construction, between a fused kernel and the reference formula."""
 
+import importlib
 import os
 
 CHOICES = ("auto", "reference", "fused")
 
-# (bias, normaliser, routing) part names -> the fused operator that computes the same attention
-FUSED = {}
+# (bias, normaliser, routing) part names -> the module whose `attention(q, k, v, *fields, scale=)` computes the same, causal
+FUSED = {
+    ("none", "softmax", "full"): "attnprobe.kernels.softmax.fused",
+    ("fox", "softmax", "full"): "attnprobe.kernels.fox.fused",
+    ("fpa", "softmax", "full"): "attnprobe.kernels.fpa.fused",
+}
 
 NATIVE = {("none", "softmax")}  # (bias, normaliser) that torch's own attention computes, on any device
 LONG = 64  # positions from which that is the faster: 1.9 times at 128, forward and backward, head dimension 16
+NO_DEVICE = "a fused kernel needs a CUDA device, or TRITON_INTERPRET=1 on a CPU"
 
 
-def choose(device_type, bias, normaliser, routing, weights_wanted):
-    """The fused operator for these parts, or None for the reference formula.
+def choose(device_type, bias, normaliser, routing, weights_wanted, unfit=None):
+    """The fused module for these parts, or None for the reference formula.
 
     Args: device_type "cpu" | "cuda"; bias, normaliser, routing: part names; weights_wanted: the caller reads
-    attention weights, which no fused operator materialises. The environment variable PROBE_KERNELS forces
-    `reference` or `fused`; the latter raises ValueError where it cannot be obeyed.
+    attention weights, which no fused operator materialises; unfit: another reason of the caller's, or None. The environment
+    variable PROBE_KERNELS forces `reference` or `fused`; the latter raises ValueError where it cannot be obeyed. Triton's
+    interpreter runs on a CPU, many times slower than the reference: there alone `fused` means that.
     """
-    if (forced := asked()) == "reference":
+    if (forced := asked()) == "reference" or (forced == "auto" and device_type != "cuda"):
         return None
     fused = FUSED.get((bias, normaliser, routing))
     obstacle = (
         f"no fused kernel computes {bias}+{normaliser}+{routing}" if fused is None
-        else "a fused kernel needs a CUDA device" if device_type != "cuda"
+        else NO_DEVICE if not runs_on(device_type)
         else "a fused kernel does not give the attention weights that this task reads" if weights_wanted
-        else None
+        else unfit
     )  # fmt: skip
     if forced == "fused" and obstacle:
         raise ValueError(f"PROBE_KERNELS=fused cannot be obeyed: {obstacle}; use PROBE_KERNELS=reference")
     return None if obstacle else fused
+
+
+def operator(module):
+    """The operator of a module that `choose` gave."""
+    return importlib.import_module(module).attention
+
+
+def fused_on(device_type):
+    """Whether an operator that has a fused kernel for every argument uses it: on CUDA unless PROBE_KERNELS says otherwise."""
+    forced = asked()
+    if forced == "fused" and not runs_on(device_type):
+        raise ValueError(f"PROBE_KERNELS=fused cannot be obeyed: {NO_DEVICE}; use PROBE_KERNELS=reference")
+    return forced == "fused" or (forced == "auto" and device_type == "cuda")
+
+
+def runs_on(device_type):
+    """Whether a fused kernel can run on this device: CUDA, or the CPU where triton is interpreted."""
+    return device_type == "cuda" or os.environ.get("TRITON_INTERPRET") == "1"
 
 
 def native(bias, normaliser, seq_len, weights_wanted):

@@ -15,6 +15,7 @@ class Batch:
     keys (T,) boolean, which positions may be attended to; side: what an oracle query (bits (B, P)) or an embedding needs, each (B, ...).
     key_tokens, of a stack only: tokens with every position that is no key blanked to 0, (N, 1, T) where that is the same in
     all examples (a ladder's rungs), so that keys are computed once and broadcast, else (N, B, T).
+    every_key, of a stack only: whether keys is True everywhere, known without asking the device.
     """
 
     tokens: Any
@@ -23,6 +24,7 @@ class Batch:
     keys: Any
     side: dict = field(default_factory=dict)
     key_tokens: Any = None
+    every_key: bool = False
 
     def arrays(self):
         """The per-example arrays, in a fixed order."""
@@ -61,4 +63,5 @@ def stack(batches, device, dtype):
         torch.as_tensor(first.keys, device=device),
         {name: tensor([b.side[name] for b in batches]) for name in first.side},
         tensor(key_tokens),
+        bool(first.keys.all()),
     )

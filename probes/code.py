@@ -14,16 +14,16 @@ ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "attnprobe."
 
 
-def digest(modules):
+def digest(modules, kernels=()):
     """sha256 over the syntax trees, without docstrings, of `modules` (import names) and all that they import of this package.
 
-    Fused kernels are left out: they must match the reference, which is in. A user's loaded file counts by what it says, not by its
-    name, and so do the modules of the user's own that it imports: what is neither installed nor Python's.
+    kernels: modules of the fused kernels in use, with all that these import; without one, fused modules are left out. A user's loaded file
+    counts by what it says, not by its name, and so do the modules of the user's own that it imports: what is neither installed nor Python's.
     """
-    seen, queue = set(), list(modules)
+    seen, queue = set(), [*modules, *kernels]
     while queue:
         module = queue.pop()
-        if module not in seen and not module.rpartition(".")[2].startswith("fused"):
+        if module not in seen and (kernels or not module.rpartition(".")[2].startswith("fused")):
             seen.add(module)
             queue.extend(imports(module))
     trees = (f"{module if module.startswith(PREFIX) else 'loaded'} {tree(module)}" for module in seen)

@@ -18,6 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from attnprobe.probes.code import digest
+from attnprobe.probes.mixers import kernel
 
 SCHEMA = 1
 SHARED_CODE = ("attnprobe.probes.train", "attnprobe.probes.model", "attnprobe.probes.mixers.attention")
@@ -97,7 +98,10 @@ def identity(task, spec, head_dim, recipe, seed, dtype, device_type):
         "seed": seed,
         "dtype": dtype,
         "device": device_type,
-        "code": digest([*SHARED_CODE, type(task).__module__, *(type(part).__module__ for part in parts)]),
+        "code": digest(
+            [*SHARED_CODE, type(task).__module__, *(type(part).__module__ for part in parts)],
+            kernel.modules(task, spec, head_dim, device_type),
+        ),
     }
 
 

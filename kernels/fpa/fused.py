@@ -1,13 +1,13 @@
 """FPA in Triton: the loop with the path bias, whose minima and shares come from disjoint sparse tables.
 
-The tables and the gradient back through them are torch; the loop does what is quadratic in T. As in `reference`, the value is
+The tables and the gradient back through them are kernels of their own. As in `reference`, the value is
 the hard minimum and the gradient the softmin's at temperature 1, and the outer minimum passes one iff m < psi.
 """
 
 import torch
 
 from attnprobe.kernels import launch, listing, loop
-from attnprobe.kernels.fpa import sparse_table
+from attnprobe.kernels.fpa import fused_tables, sparse_table
 
 
 def attention(q, k, v, phi, psi, beta, *, scale=None, tiles=None):
@@ -35,7 +35,7 @@ class Attention(torch.autograd.Function):
         phi, psi = launch.by_position("phi", phi, q), launch.by_position("psi", psi, q)
         beta = by_head(beta, q)
         L = max(sparse_table.levels_for(q.shape[2]), problem.tiles.levels)
-        bias = launch.Bias(loop.PATH.value, psi=psi, beta=beta, lowest=sparse_table.lowest_table(phi, L))
+        bias = launch.Bias(loop.PATH.value, psi=psi, beta=beta, lowest=fused_tables.lowest_table(phi, L))
         o, rest, lse = launch.forward(problem, bias)
         ctx.save_for_backward(problem.q, problem.k, problem.v, o, rest, lse, phi, psi, beta, bias.lowest)
         return o
@@ -46,12 +46,12 @@ class Attention(torch.autograd.Function):
         q, k, v, o, rest, lse, phi, psi, beta, lowest = ctx.saved_tensors
         problem = launch.Problem(q, k, v, *ctx.settings)
         found = launch.BiasGradient(
-            mass=sparse_table.mass_table(phi, lowest.shape[-2]) * loop.LOG2E.value,
+            mass=fused_tables.mass_table(phi, lowest.shape[-2]),
             by_key=torch.empty_like(lse), by_query=torch.empty_like(lse),
             cells=torch.zeros_like(lowest),  # those that no pair reads hold nothing
         )  # fmt: skip
         d = launch.backward(problem, launch.Bias(loop.PATH.value, psi=psi, beta=beta, lowest=lowest), o, rest, lse, do, found)
-        d_phi = sparse_table.given_to_field(phi, found.cells) * beta[..., None]
+        d_phi = fused_tables.given_to_field(phi, found.mass, found.cells) * beta[..., None]
         d_psi = -found.by_key * beta[..., None]
         d_beta = found.by_query.sum(-1).sum_to_size(ctx.beta_shape)
         return *d, *(x.to(dtype) for x, dtype in zip((d_phi, d_psi, d_beta), ctx.dtypes, strict=True)), None, None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attnprobe.kernels import dispatch
+from attnprobe.probes.mixers import kernel
 from attnprobe.probes.mixers.intervention import Intervened
 from attnprobe.probes.mixers.parts import Init
 
@@ -35,10 +36,11 @@ class Attention:
         if self.bias.every_row and shape.query == "oracle":
             raise ValueError(f"{self.bias.name} reads the scores of every row, and an oracle gives the last row alone a query")
         weights_wanted = shape.values != "learned"
-        names = [part.name for part in (self.bias, self.normaliser, self.routing)]
-        fused = dispatch.choose(device_type, *names, weights_wanted)
-        plain = self.native if dispatch.native(*names[:2], shape.seq_len, weights_wanted) else self.reference
-        self.attend = {"none": self.log_weights, "identity": self.seen}.get(shape.values, fused or plain)
+        names = [part.name for part in (self.bias, self.normaliser)]
+        fused = kernel.chosen(mixer, shape, dims.head_dim, device_type)
+        self.operator = dispatch.operator(fused) if fused else None
+        plain = self.native if dispatch.native(*names, shape.seq_len, weights_wanted) else self.reference
+        self.attend = {"none": self.log_weights, "identity": self.seen}.get(shape.values, plain)
 
     def parameters(self):
         """Name -> Init of every parameter of the layer."""
@@ -64,7 +66,8 @@ class Attention:
         computed = x.length if self.bias.every_row else rows
         q, k, v = self.project(p, x, batch, computed)
         q, k = self.position(scoped(p, "position"), q, self.key_filter(scoped(p, "key_filter"), k))
-        paths = [self.attend(p, q, k, v, x, mask & batch.keys, draw) for mask in self.routing.masks(q, k, draw)]
+        attend = self.fused if self.operator and kernel.suits(q, batch) else self.attend
+        paths = [attend(p, q, k, v, x, mask & batch.keys, draw) for mask in self.routing.masks(q, k, draw)]
         return self.out(p, self.routing.combine(scoped(p, "routing"), x.last(computed), paths))[..., -rows:, :]
 
     def project(self, p, x, batch, rows):
@@ -116,6 +119,10 @@ class Attention:
         from attnprobe.kernels.softmax import attention
 
         return attention(q, k, v, mask, self.scale)
+
+    def fused(self, p, q, k, v, x, mask, draw):
+        """Causal attention by the layer's kernel: (N, B, H, T, D)."""
+        return kernel.attention(self.operator, q, k, v, self.bias.fields(scoped(p, "bias"), x), self.scale)
 
     def log_weights(self, p, q, k, v, x, mask, draw):
         """Where the model has no values, the logarithm of the weights: (N, B, H, T, S)."""

@@ -122,6 +122,14 @@ class Bias(Part):
         """
 
 
+class FieldBias(Bias):
+    """A bias that is made of fields by position, from which a fused kernel makes it tile by tile."""
+
+    @abstractmethod
+    def fields(self, p, x):
+        """What the kernel takes after q, k and v: tensors (N, B or 1, H, ...) of the layer's input x, S positions last if any."""
+
+
 class Normaliser(Part):
     """Turns a row of scores into weights."""
 

@@ -64,21 +64,38 @@ def test_a_choice_that_does_not_exist_is_refused(monkeypatch):
 
 def test_forcing_fused_raises_where_it_cannot_be_obeyed(monkeypatch):
     monkeypatch.setenv("PROBE_KERNELS", "fused")
-    with pytest.raises(ValueError, match=r"no fused kernel computes fpa\+softmax\+full"):
+    monkeypatch.setenv("TRITON_INTERPRET", "0")
+    with pytest.raises(ValueError, match=r"no fused kernel computes alibi\+softmax\+full"):
+        dispatch.choose("cuda", "alibi", "softmax", "full", weights_wanted=False)
+    with pytest.raises(ValueError, match="needs a CUDA device, or TRITON_INTERPRET=1"):
         dispatch.choose("cpu", "fpa", "softmax", "full", weights_wanted=False)
-    monkeypatch.setitem(dispatch.FUSED, ("fpa", "softmax", "full"), "kernel")
     with pytest.raises(ValueError, match="needs a CUDA device"):
-        dispatch.choose("cpu", "fpa", "softmax", "full", weights_wanted=False)
+        dispatch.fused_on("cpu")
     with pytest.raises(ValueError, match="weights"):
         dispatch.choose("cuda", "fpa", "softmax", "full", weights_wanted=True)
-    assert dispatch.choose("cuda", "fpa", "softmax", "full", weights_wanted=False) == "kernel"
+    with pytest.raises(ValueError, match="head_dim is 256"):
+        dispatch.choose("cuda", "fpa", "softmax", "full", weights_wanted=False, unfit="head_dim is 256")
+    assert dispatch.choose("cuda", "fpa", "softmax", "full", weights_wanted=False) == "attnprobe.kernels.fpa.fused"
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    assert dispatch.choose("cpu", "fpa", "softmax", "full", weights_wanted=False) == "attnprobe.kernels.fpa.fused"
+    assert dispatch.fused_on("cpu")
 
 
 def test_a_fused_kernel_is_chosen_on_a_gpu_unless_weights_are_read_or_the_reference_is_forced(monkeypatch):
     monkeypatch.delenv("PROBE_KERNELS", raising=False)
-    monkeypatch.setitem(dispatch.FUSED, ("fpa", "softmax", "full"), "kernel")
-    assert dispatch.choose("cuda", "fpa", "softmax", "full", weights_wanted=False) == "kernel"
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    assert dispatch.choose("cuda", "fpa", "softmax", "full", weights_wanted=False)
+    assert dispatch.fused_on("cuda")
     assert dispatch.choose("cuda", "fpa", "softmax", "full", weights_wanted=True) is None
-    assert dispatch.choose("cpu", "fpa", "softmax", "full", weights_wanted=False) is None
+    assert dispatch.choose("cuda", "fpa", "softmax", "full", weights_wanted=False, unfit="too wide") is None
+    assert dispatch.choose("cuda", "alibi", "softmax", "full", weights_wanted=False) is None
+    assert dispatch.choose("cpu", "fpa", "softmax", "full", weights_wanted=False) is None, "the interpreter is for tests"
+    assert not dispatch.fused_on("cpu")
     monkeypatch.setenv("PROBE_KERNELS", "reference")
     assert dispatch.choose("cuda", "fpa", "softmax", "full", weights_wanted=False) is None
+    assert not dispatch.fused_on("cuda")
+
+
+@pytest.mark.parametrize("module", dispatch.FUSED.values())
+def test_every_fused_module_has_an_operator(module):
+    assert callable(dispatch.operator(module))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attnprobe.probes.mixers.parts import Bias, Init
+from attnprobe.probes.mixers.parts import Bias, FieldBias, Init
 from attnprobe.probes.registry import register
 
 
@@ -26,13 +26,16 @@ def ages(scores):
 
 @register("none")
 @dataclass(frozen=True)
-class NoBias(Bias):
+class NoBias(FieldBias):
     """No bias."""
 
     adds = False
 
     def parameters(self, dims):
         return {}
+
+    def fields(self, p, x):
+        return ()
 
     def __call__(self, p, x, scores, draw):
         return scores.new_zeros(())
@@ -70,7 +73,7 @@ class Alibi(Bias):
 
 @register("fox", paper="Lin et al. 2025, Forgetting Transformer, without its Pro block")
 @dataclass(frozen=True)
-class Fox(Bias):
+class Fox(FieldBias):
     """b_ts = sum_{s<u<=t} log f_u, f_t = sigmoid(w_h . x_t + c_h)."""
 
     def parameters(self, dims):
@@ -79,13 +82,16 @@ class Fox(Bias):
             "forget": Init((dims.num_heads, 1), value=dims.forget),
         }
 
-    def __call__(self, p, x, scores, draw):
+    def fields(self, p, x):
         import torch
 
+        gate = x.linear(p["gate"]).movedim(-1, 2) + p["forget"][:, None]  # (N, B, H, S)
+        return (torch.nn.functional.logsigmoid(gate),)
+
+    def __call__(self, p, x, scores, draw):
         from attnprobe.kernels.fox import forget_bias
 
-        gate = x.linear(p["gate"]).movedim(-1, 2) + p["forget"][:, None]  # (N, B, H, S)
-        return forget_bias(torch.nn.functional.logsigmoid(gate), rows=scores.shape[-2])  # (N, B, H, T, S)
+        return forget_bias(*self.fields(p, x), rows=scores.shape[-2])  # (N, B, H, T, S)
 
 
 @register("expiry", paper="ours, FPA's special case; not Expire-Span (Sukhbaatar et al. 2021)")

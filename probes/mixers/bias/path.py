@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attnprobe.probes.mixers.bias.age import inverse_softplus
-from attnprobe.probes.mixers.parts import Bias, Init
+from attnprobe.probes.mixers.parts import Bias, FieldBias, Init
 from attnprobe.probes.registry import register
 
 
@@ -30,7 +30,7 @@ def field_and_level(p, x):
 
 @register("fpa", paper="FPA (field path attention)")
 @dataclass(frozen=True)
-class Fpa(Bias):
+class Fpa(FieldBias):
     """b_ts = beta min(0, min_{s<u<=t} phi_u - psi_s); backward with softmin weights of temperature 1."""
 
     field = True
@@ -39,11 +39,15 @@ class Fpa(Bias):
     def parameters(self, dims):
         return parameters(dims)
 
+    def fields(self, p, x):
+        phi, psi, beta = field_and_level(p, x)
+        return phi, psi, beta[..., 0, 0]
+
     def __call__(self, p, x, scores, draw):
         from attnprobe.kernels.fpa import path_bias
 
-        phi, psi, beta = field_and_level(p, x)
-        return path_bias(phi, psi, beta, rows=scores.shape[-2])
+        phi, psi, beta = self.fields(p, x)
+        return path_bias(phi, psi, beta[..., None, None], rows=scores.shape[-2])
 
 
 @register("fpa-hard", paper="FPA, ablation: the gradient of the minimum goes to the minimiser alone")
