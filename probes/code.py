@@ -18,7 +18,7 @@ def digest(modules, kernels=()):
     """sha256 over the syntax trees, without docstrings, of `modules` (import names) and all that they import of this package.
 
     kernels: modules of the fused kernels in use, with all that these import; without one, fused modules are left out. A user's loaded file
-    counts by what it says, not by its name, and so do the modules of the user's own that it imports: what is neither installed nor Python's.
+    counts by what it says, not by its name, and so do the modules of the user's own that it imports: neither installed nor Python's.
     """
     seen, queue = set(), [*modules, *kernels]
     while queue:
