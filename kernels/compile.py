@@ -4,9 +4,12 @@
 registers a thread, bytes of stack and of shared memory, and of its hot loop the instructions a warp, those on the matrix units
 and those that spill. Nothing runs, so nothing is timed. Exit 1: a hot loop spills, shared memory exceeds the GPU's, or the loop
 is longer than budget.json, our own measurements, allows. Addresses, T and strides are compiled as multiples of 16.
+
+Which kernels there are, and how each is launched, its own fused module says (`listing`).
 """
 
 import argparse
+import importlib
 import itertools
 import json
 import os
@@ -24,17 +27,12 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from attnprobe.kernels import launch, loop
+from attnprobe.kernels.listing import BYTES
 
 TOOLS = Path(triton.__file__).parent / "backends/nvidia/bin"
 SHARED = {80: 163 * 1024, 90: 227 * 1024}  # bytes a block may have
-BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
-KINDS = {"softmax": loop.NONE.value, "fox": loop.AGE.value, "fpa": loop.PATH.value}
-PASSES = ("forward", "key_gradients", "query_gradients")
 COLUMNS = ("registers", "stack", "shared", "loop", "mma", "spills")
 SLACK = 1.1  # a longer loop by more than this fails: another ptxas schedules a few per cent differently
-OF_DTYPE = {"Q", "K", "V", "O", "REST", "DO", "DQ", "DK", "DV"}
-INTEGERS = {"T", "H", "GROUP", "LEVELS"}
 
 
 def main():
@@ -43,6 +41,7 @@ def main():
     )
     parser.add_argument("--arch", type=int, choices=SHARED, action="append", help="80 or 90; both unless given")
     parser.add_argument("--all", action="store_true", help="every dtype and head dimensions 16, 64, 128, instead of bf16 and 64")
+    parser.add_argument("--kernel", metavar="TEXT", default="", help="only kernels whose names contain this: `fpa forward`")
     parser.add_argument("--write-budget", action="store_true", help="write the loop lengths found as the new budget")
     chosen = parser.parse_args()
     allowed = json.loads(resources.files("attnprobe.kernels").joinpath("budget.json").read_text())
@@ -51,9 +50,11 @@ def main():
     cases = itertools.product(chosen.arch or SHARED, BYTES if chosen.all else ("bf16",), (16, 64, 128) if chosen.all else (64,))
     failures = []
     for arch, dtype, head_dim in cases:
-        for name, kernel, constants, options in kernels(head_dim, dtype):
-            label = f"sm_{arch} {dtype} {head_dim} {name}"
-            use = measured(kernel, constants, options, dtype, arch)
+        for listed in kernels(head_dim, dtype):
+            if chosen.kernel not in listed.name:
+                continue
+            label = f"sm_{arch} {dtype} {head_dim} {listed.name}"
+            use = measured(listed, dtype, arch)
             if chosen.write_budget:
                 allowed["loops"][label] = use["loop"]
             budget = allowed["loops"].get(label)
@@ -83,30 +84,19 @@ def broken(use, budget, shared):
 
 
 def kernels(head_dim, dtype):
-    """(name, kernel, constants, options) of every fused kernel at this head dimension."""
-    tiles = launch.tiles_for(head_dim, BYTES[dtype])
-    rounded = {"ROUNDED": dtype != "fp32"}
-    shape = {"D": head_dim, "WIDE": launch.wide(head_dim)}
-    backward = {"num_warps": tiles.backward_warps, "num_stages": tiles.backward_stages}
-    options = {"forward": {"num_warps": tiles.forward_warps, "num_stages": tiles.forward_stages}}
-    blocks = {
-        "forward": {"M": tiles.queries, "N": tiles.keys, "WITHIN": launch.log2(tiles.queries)},
-        "key_gradients": {"N": tiles.block, "WITHIN": launch.log2(tiles.block)},
-        "query_gradients": {"M": tiles.block, "WITHIN": launch.log2(tiles.block)},
-    }
-    for name, kind in KINDS.items():
-        for step in PASSES:
-            constants = shape | blocks[step] | {"KIND": kind, "WIDEN": False} | (rounded if step == "forward" else {})
-            yield f"{name} {step}", getattr(loop, step), constants, options.get(step, backward)
-    yield "row_dots", loop.row_dots, shape | {"M": tiles.block} | rounded, {}
+    """Every Listed of every fused module at this head dimension."""
+    folder = Path(__file__).parent
+    for path in sorted(folder.glob("*/fused*.py")):
+        yield from importlib.import_module(f"attnprobe.kernels.{path.parent.name}.{path.stem}").kernels(head_dim, dtype)
 
 
-def measured(kernel, constants, options, dtype, arch):
+def measured(listed, dtype, arch):
     """What one compiled kernel uses: registers, stack, shared, and loop, mma, spills of its hot loop (0 where it has none)."""
-    signature = {name: "constexpr" if name in constants else kind_of(name, dtype) for name in kernel.arg_names}
-    aligned = [(i,) for i, kind in enumerate(signature.values()) if kind[0] == "*" or kind == "i32"]
-    small = [(i,) for i, name in enumerate(signature) if name in INTEGERS - {"T"}]
-    attributes = {at: [["tt.divisibility", 16]] for at in aligned if at not in small}
+    kernel, constants, options = listed.kernel, listed.constants, listed.options
+    types = {name: "constexpr" if name in constants else listed.type_of(name, dtype) for name in kernel.arg_names}
+    signature = {name: kind.removesuffix(":16") for name, kind in types.items()}
+    aligned = [(at,) for at, kind in enumerate(types.values()) if kind[0] == "*" or kind.endswith(":16")]
+    attributes = {at: [["tt.divisibility", 16]] for at in aligned}
     source = ASTSource(fn=kernel, signature=signature, constexprs=constants, attrs=attributes)
     binary = triton.compile(source, target=GPUTarget("cuda", arch, 32), options=options)
     with tempfile.TemporaryDirectory() as folder:
@@ -120,15 +110,6 @@ def measured(kernel, constants, options, dtype, arch):
         for name, kinds in {"mma": ("HMMA", "HGMMA", "DMMA"), "spills": ("LDL", "STL")}.items()
     }
     return {"registers": int(registers), "stack": int(stack), "shared": binary.metadata.shared, "loop": len(body)} | count
-
-
-def kind_of(name, dtype):
-    """The type of a kernel's argument, by its name."""
-    if name in OF_DTYPE:
-        return "*" + dtype
-    if name in INTEGERS or re.fullmatch("s[qkvogd][bht]", name):
-        return "i32"
-    return "fp32" if name.startswith("scale") else "*fp32"
 
 
 def tool(name, *arguments):

@@ -2,7 +2,7 @@
 
 import torch
 
-from attnprobe.kernels import launch, loop
+from attnprobe.kernels import launch, listing, loop
 
 
 def attention(q, k, v, log_f, *, scale=None, tiles=None):
@@ -11,6 +11,11 @@ def attention(q, k, v, log_f, *, scale=None, tiles=None):
     Shapes: log_f (B, H, T), each <= 0, by query head; the others as in `softmax.fused.attention`. Differentiable once.
     """
     return Attention.apply(q, k, v, log_f, scale, tiles)
+
+
+def kernels(head_dim, dtype):
+    """What `compile` compiles of this module."""
+    yield from listing.of_loop("fox", loop.AGE.value, head_dim, dtype)
 
 
 class Attention(torch.autograd.Function):

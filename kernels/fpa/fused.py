@@ -6,7 +6,7 @@ the hard minimum and the gradient the softmin's at temperature 1, and the outer 
 
 import torch
 
-from attnprobe.kernels import launch, loop
+from attnprobe.kernels import launch, listing, loop
 from attnprobe.kernels.fpa import sparse_table
 
 
@@ -17,6 +17,11 @@ def attention(q, k, v, phi, psi, beta, *, scale=None, tiles=None):
     `softmax.fused.attention`. Differentiable once.
     """
     return Attention.apply(q, k, v, phi, psi, beta, scale, tiles)
+
+
+def kernels(head_dim, dtype):
+    """What `compile` compiles of this module."""
+    yield from listing.of_loop("fpa", loop.PATH.value, head_dim, dtype)
 
 
 class Attention(torch.autograd.Function):

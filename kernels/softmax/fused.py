@@ -2,7 +2,7 @@
 
 import torch
 
-from attnprobe.kernels import launch
+from attnprobe.kernels import launch, listing, loop
 
 
 def attention(q, k, v, *, scale=None, tiles=None):
@@ -12,6 +12,12 @@ def attention(q, k, v, *, scale=None, tiles=None):
     to 128; strided views are read as they are. scale: D^-1/2 unless given. tiles: a launch.Tiles. Differentiable once.
     """
     return Attention.apply(q, k, v, scale, tiles)
+
+
+def kernels(head_dim, dtype):
+    """What `compile` compiles of this module."""
+    yield from listing.of_loop("softmax", loop.NONE.value, head_dim, dtype)
+    yield from listing.of_row_dots(head_dim, dtype)
 
 
 class Attention(torch.autograd.Function):
