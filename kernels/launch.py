@@ -1,5 +1,6 @@
 """Launches the attention loop: checks the arguments, chooses the tiles, allocates what a pass writes."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -41,7 +42,7 @@ class Tiles:
 
 @dataclass(frozen=True)
 class Bias:
-    """What the loop reads of a bias: KIND, and by query head F (B, H, T), or psi (B, H, T), beta (B, H) and the table (B, H, L, T)."""
+    """What the loop reads of a bias: KIND, and by query head F (B, H, P), or psi (B, H, P), beta (B, H) and the table (B, H, L, P)."""
 
     kind: int = loop.NONE.value
     F: torch.Tensor | None = None
@@ -56,8 +57,12 @@ class Bias:
 
 @dataclass(frozen=True)
 class BiasGradient:
-    """What the backward passes read and write beside dq, dk, dv: the mass table, and sums by position and by cell."""
+    """What the backward passes read and write beside dq, dk, dv: the mass table, and sums by position (B, H, P) and by cell.
 
+    exact: whether the shares are (`loop.lean`).
+    """
+
+    exact: bool = True
     mass: torch.Tensor | None = None
     by_key: torch.Tensor | None = None
     by_query: torch.Tensor | None = None
@@ -73,6 +78,12 @@ class Problem:
     v: torch.Tensor
     scale: float
     tiles: Tiles
+
+    @property
+    def padded(self):
+        """P, the multiple of a block that T is padded to."""
+        whole = max(self.tiles.queries, self.tiles.block)
+        return -(-self.q.shape[2] // whole) * whole
 
     @property
     def wide(self):
@@ -94,13 +105,17 @@ class Problem:
 
     def sizes(self, bias):
         _, H, T, _ = self.q.shape
-        return T, H, H // self.k.shape[1], bias.levels
+        return T, self.padded, H, H // self.k.shape[1], bias.levels
 
 
 def forward(problem, bias):
-    """o (B, H, T, D), like q; what rounding it left, o itself for fp32; the log-sum-exp of the logits (B, H, T) in units of log 2."""
+    """o (B, H, T, D), like q; what rounding it left, o itself for fp32; the logits' log-sum-exp (B, H, P) in units of log 2.
+
+    Beyond T the log-sum-exp is inf, so that padding gets no weight.
+    """
     q, k, v, tiles = problem.q, problem.k, problem.v, problem.tiles
-    o, lse = torch.empty_like(q), torch.empty(q.shape[:-1], dtype=torch.float32, device=q.device)
+    o = torch.empty_like(q)
+    lse = torch.full((*q.shape[:2], problem.padded), math.inf, dtype=torch.float32, device=q.device)
     rest = torch.empty_like(o) if problem.rounded else o
     F, lowest, psi, beta = (lse if x is None else x for x in (bias.F, bias.lowest, bias.psi, bias.beta))
     with torch.cuda.device_of(q):
@@ -122,12 +137,12 @@ def backward(problem, bias, o, rest, lse, do, found):
     F, lowest, psi, beta = (lse if x is None else x for x in (bias.F, bias.lowest, bias.psi, bias.beta))
     mass, by_key, by_query, cells = (lse if x is None else x for x in (found.mass, found.by_key, found.by_query, found.cells))
     grid, constants = problem.grid(block), problem.constants(bias)
-    T, H, group, levels = problem.sizes(bias)
-    numbers = T, H, group, levels, problem.scale, problem.scale * loop.LOG2E.value, *strides(q, k, v, do)
-    options = {"WITHIN": log2(block), "num_warps": problem.tiles.backward_warps, "num_stages": problem.tiles.backward_stages} | constants
+    numbers = *problem.sizes(bias), problem.scale, problem.scale * loop.LOG2E.value, *strides(q, k, v, do)
+    options = {"num_warps": problem.tiles.backward_warps, "num_stages": problem.tiles.backward_stages}
+    options |= constants | {"WITHIN": log2(block), "EXACT": found.exact}
     with torch.cuda.device_of(q):
         loop.row_dots[grid](
-            o, rest, do, delta, T, H, *strides(o, do), D=constants["D"], WIDE=problem.wide, M=block, ROUNDED=problem.rounded
+            o, rest, do, delta, *problem.sizes(bias)[:3], *strides(o, do), D=q.shape[-1], WIDE=problem.wide, M=block, ROUNDED=problem.rounded
         )
         loop.key_gradients[grid](
             q, k, v, do, lse, delta, dk, dv, F, lowest, psi, beta, mass, by_key, cells, by_key, *numbers, *strides(dk), N=block, **options
@@ -135,7 +150,7 @@ def backward(problem, bias, o, rest, lse, do, found):
         loop.query_gradients[grid](
             q, k, v, do, lse, delta, dq, F, lowest, psi, beta, mass, by_query, cells, by_query, *numbers, *strides(dq), M=block, **options
         )
-    if H != G:
+    if q.shape[1] != G:
         dk, dv = (d.unflatten(1, (G, -1)).sum(2).to(k.dtype) for d in (dk, dv))
     return dq, dk, dv
 
@@ -171,6 +186,11 @@ def by_position(name, x, q):
         raise ValueError(f"{name} must be (B, H, T) = {tuple(q.shape[:-1])}, by query head, not {tuple(x.shape)}; use .expand()")
     on_one_device(q, x)
     return x.float().contiguous()
+
+
+def padded(x, problem):
+    """x (..., T) with zeros appended up to P."""
+    return torch.nn.functional.pad(x, (0, problem.padded - x.shape[-1]))
 
 
 def on_one_device(*tensors):

@@ -25,7 +25,7 @@ class Attention(torch.autograd.Function):
     def forward(ctx, q, k, v, log_f, scale, tiles):
         problem = launch.problem(q, k, v, scale, tiles)
         ctx.settings, ctx.dtype = (problem.scale, problem.tiles), log_f.dtype
-        F = launch.by_position("log_f", log_f, q).cumsum(-1) * loop.LOG2E.value
+        F = launch.padded(launch.by_position("log_f", log_f, q).cumsum(-1) * loop.LOG2E.value, problem)
         o, rest, lse = launch.forward(problem, launch.Bias(loop.AGE.value, F=F))
         ctx.save_for_backward(problem.q, problem.k, problem.v, o, rest, lse, F)
         return o
@@ -37,5 +37,5 @@ class Attention(torch.autograd.Function):
         problem = launch.Problem(q, k, v, *ctx.settings)
         found = launch.BiasGradient(by_key=torch.empty_like(lse), by_query=torch.empty_like(lse))
         d = launch.backward(problem, launch.Bias(loop.AGE.value, F=F), o, rest, lse, do, found)
-        d_F = found.by_query - found.by_key  # d log f_u = sum_{t>=u} dF_t
+        d_F = (found.by_query - found.by_key)[..., : q.shape[2]]  # d log f_u = sum_{t>=u} dF_t
         return *d, d_F.flip(-1).cumsum(-1).flip(-1).to(ctx.dtype), None, None
