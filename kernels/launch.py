@@ -142,7 +142,16 @@ def backward(problem, bias, o, rest, lse, do, found):
     options |= constants | {"WITHIN": log2(block), "EXACT": found.exact}
     with torch.cuda.device_of(q):
         loop.row_dots[grid](
-            o, rest, do, delta, *problem.sizes(bias)[:3], *strides(o, do), D=q.shape[-1], WIDE=problem.wide, M=block, ROUNDED=problem.rounded
+            o,
+            rest,
+            do,
+            delta,
+            *problem.sizes(bias)[:3],
+            *strides(o, do),
+            D=q.shape[-1],
+            WIDE=problem.wide,
+            M=block,
+            ROUNDED=problem.rounded,
         )
         loop.key_gradients[grid](
             q, k, v, do, lse, delta, dk, dv, F, lowest, psi, beta, mass, by_key, cells, by_key, *numbers, *strides(dk), N=block, **options

@@ -28,14 +28,14 @@ class Listed:
     types: dict = field(default_factory=dict)
 
     def type_of(self, name, dtype):
-        """The type of an argument: T and strides are multiples of 16, other integers need not be, pointers are to fp32 or q's dtype."""
+        """The type of an argument: T, P and strides are multiples of 16, other integers need not be, pointers are to fp32 or q's dtype."""
         if name in self.types:
             return self.types[name]
         if name in OF_DTYPE:
             return "*" + dtype
         if name in SMALL:
             return "i32"
-        if name == "T" or re.fullmatch("s[qkvogd][bht]", name):
+        if name in ("T", "P") or re.fullmatch("s[qkvogd][bht]", name):
             return "i32:16"
         return "fp32" if name.startswith("scale") else "*fp32"
 
@@ -45,7 +45,7 @@ def of_loop(name, kind, head_dim, dtype):
     tiles = launch.tiles_for(head_dim, BYTES[dtype])
     shape = {"D": head_dim, "WIDE": launch.wide(head_dim), "KIND": kind, "WIDEN": False}
     ahead = {"M": tiles.queries, "N": tiles.keys, "WITHIN": launch.log2(tiles.queries), "ROUNDED": dtype != "fp32"}
-    within, back = {"WITHIN": launch.log2(tiles.block)}, backward_options(tiles)
+    within, back = {"WITHIN": launch.log2(tiles.block), "EXACT": True}, backward_options(tiles)
     yield Listed(f"{name} forward", loop.forward, shape | ahead, forward_options(tiles))
     yield Listed(f"{name} key_gradients", loop.key_gradients, shape | within | {"N": tiles.block}, back)
     yield Listed(f"{name} query_gradients", loop.query_gradients, shape | within | {"M": tiles.block}, back)
