@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from attnprobe.kernels import loop
+from attnprobe.kernels.skip import Skip
 
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 WIDEST = 128  # head dimensions
@@ -49,6 +50,7 @@ class Bias:
     psi: torch.Tensor | None = None
     beta: torch.Tensor | None = None
     lowest: torch.Tensor | None = None
+    skip: Skip | None = None
 
     @property
     def levels(self):
@@ -96,7 +98,7 @@ class Problem:
 
     def constants(self, bias):
         widen = loop.INTERPRETED and self.q.dtype == torch.bfloat16
-        return {"D": self.q.shape[-1], "WIDE": self.wide, "KIND": bias.kind, "WIDEN": widen}
+        return {"D": self.q.shape[-1], "WIDE": self.wide, "KIND": bias.kind, "WIDEN": widen, "SKIP": bias.skip is not None}
 
     @property
     def rounded(self):
@@ -118,9 +120,11 @@ def forward(problem, bias):
     lse = torch.full((*q.shape[:2], problem.padded), math.inf, dtype=torch.float32, device=q.device)
     rest = torch.empty_like(o) if problem.rounded else o
     F, lowest, psi, beta = (lse if x is None else x for x in (bias.F, bias.lowest, bias.psi, bias.beta))
+    lists = (lse, lse) if bias.skip is None else bias.skip.forward
     with torch.cuda.device_of(q):
         loop.forward[problem.grid(tiles.queries)](
-            q, k, v, o, rest, lse, F, lowest, psi, beta, *problem.sizes(bias), problem.scale * loop.LOG2E.value, *strides(q, k, v, o),
+            q, k, v, o, rest, lse, F, lowest, psi, beta, *lists,
+            *problem.sizes(bias), problem.scale * loop.LOG2E.value, *strides(q, k, v, o),
             M=tiles.queries, N=tiles.keys, WITHIN=log2(tiles.queries), num_warps=tiles.forward_warps, num_stages=tiles.forward_stages,
             ROUNDED=problem.rounded, **problem.constants(bias),
         )  # fmt: skip
@@ -136,6 +140,7 @@ def backward(problem, bias, o, rest, lse, do, found):
     dk, dv = (torch.empty(q.shape, dtype=k.dtype if q.shape[1] == G else torch.float32, device=q.device) for _ in range(2))
     F, lowest, psi, beta = (lse if x is None else x for x in (bias.F, bias.lowest, bias.psi, bias.beta))
     mass, by_key, by_query, cells = (lse if x is None else x for x in (found.mass, found.by_key, found.by_query, found.cells))
+    of_keys, of_queries = ((lse, lse), (lse, lse)) if bias.skip is None else (bias.skip.by_key, bias.skip.by_query)
     grid, constants = problem.grid(block), problem.constants(bias)
     numbers = *problem.sizes(bias), problem.scale, problem.scale * loop.LOG2E.value, *strides(q, k, v, do)
     options = {"num_warps": problem.tiles.backward_warps, "num_stages": problem.tiles.backward_stages}
@@ -154,10 +159,49 @@ def backward(problem, bias, o, rest, lse, do, found):
             ROUNDED=problem.rounded,
         )
         loop.key_gradients[grid](
-            q, k, v, do, lse, delta, dk, dv, F, lowest, psi, beta, mass, by_key, cells, by_key, *numbers, *strides(dk), N=block, **options
+            q,
+            k,
+            v,
+            do,
+            lse,
+            delta,
+            dk,
+            dv,
+            F,
+            lowest,
+            psi,
+            beta,
+            mass,
+            by_key,
+            cells,
+            by_key,
+            *of_keys,
+            *numbers,
+            *strides(dk),
+            N=block,
+            **options,
         )
         loop.query_gradients[grid](
-            q, k, v, do, lse, delta, dq, F, lowest, psi, beta, mass, by_query, cells, by_query, *numbers, *strides(dq), M=block, **options
+            q,
+            k,
+            v,
+            do,
+            lse,
+            delta,
+            dq,
+            F,
+            lowest,
+            psi,
+            beta,
+            mass,
+            by_query,
+            cells,
+            by_query,
+            *of_queries,
+            *numbers,
+            *strides(dq),
+            M=block,
+            **options,
         )
     if q.shape[1] != G:
         dk, dv = (d.unflatten(1, (G, -1)).sum(2).to(k.dtype) for d in (dk, dv))
@@ -195,6 +239,12 @@ def by_position(name, x, q):
         raise ValueError(f"{name} must be (B, H, T) = {tuple(q.shape[:-1])}, by query head, not {tuple(x.shape)}; use .expand()")
     on_one_device(q, x)
     return x.float().contiguous()
+
+
+def check_prune(prune):
+    """Raises unless prune is None or a bias that may be a bound."""
+    if prune is not None and not prune <= 0:
+        raise ValueError(f"prune must be None or a bias in nats, at most 0, below which tiles are left out, not {prune}; -30 is usual")
 
 
 def padded(x, problem):

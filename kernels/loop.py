@@ -5,7 +5,8 @@ FPA's beta min(0, m - psi_s), m = min_{s<u<=t} phi_u by two look-ups in the disj
 s < t with l the highest set bit of s xor t, m = min(LOWEST[l, t], LOWEST[l, s]). All pairs of two different blocks share one
 l, and the blocks that share l with a given block are a contiguous run: so an outer loop goes over runs and keeps what depends
 on the owner's rows alone in registers; for NONE and AGE there is one run. Only the block on the diagonal goes through the
-levels within a block.
+levels within a block. If SKIP, each run is not of all its blocks but of those that lists name (`skip.py`): no branch, which would
+take the asynchronous copies from the loop.
 
 Logits are in units of log 2, as exp2 wants them. Every element of every output has one writer, which adds in one order: two
 runs agree bitwise. Each query head h is a program of its own and reads the keys of head h // GROUP. Letters are the glossary's; BH is
@@ -84,6 +85,23 @@ def queries_of_run(j, l, blocks, KIND: tl.constexpr):
 
 
 @triton.jit
+def listed(FIRST, run, start, stop, SKIP: tl.constexpr):
+    """Where a run's blocks stand in the list, or [start, stop) itself."""
+    if SKIP:
+        start = tl.load(FIRST + run)
+        stop = tl.load(FIRST + run + 1)
+    return start, stop
+
+
+@triton.jit
+def block_at(AT, n, SKIP: tl.constexpr):
+    """The n-th block of the list, or n itself."""
+    if SKIP:
+        n = tl.load(AT + n)
+    return n
+
+
+@triton.jit
 def lowest_within(LOWEST, a, b, P, WITHIN: tl.constexpr):
     """m of every pair of rows a and b of one block, +inf where they are one position; symmetric in a and b."""
     apart = a[:, None] ^ b[None, :]
@@ -159,14 +177,14 @@ def absorbed(scores, v, top, total, out, WIDEN: tl.constexpr):
 
 @triton.jit
 def forward(
-    Q, K, V, O, REST, LSE, F, LOWEST, PSI, BETA, T, P, H, GROUP, LEVELS, scale2,
+    Q, K, V, O, REST, LSE, F, LOWEST, PSI, BETA, AT, FIRST, T, P, H, GROUP, LEVELS, scale2,
     sqb, sqh, sqt, skb, skh, skt, svb, svh, svt, sob, soh, sot,
     D: tl.constexpr, WIDE: tl.constexpr, M: tl.constexpr, N: tl.constexpr, WITHIN: tl.constexpr, KIND: tl.constexpr, WIDEN: tl.constexpr,
-    ROUNDED: tl.constexpr,
+    ROUNDED: tl.constexpr, SKIP: tl.constexpr,
 ):  # fmt: skip
     """O and LSE (BH, P) of one block of M queries, N <= M keys at a time; if ROUNDED, REST is what O's dtype could not hold.
 
-    F, PSI (BH, P); LOWEST (BH, LEVELS, P); BETA (BH,); WITHIN = log2 M.
+    F, PSI (BH, P); LOWEST (BH, LEVELS, P); BETA (BH,); WITHIN = log2 M; AT (BH, P / M, P / N) and FIRST (BH, P / M, runs + 1).
     """
     bh = tl.program_id(0).to(tl.int64)
     i = tl.num_programs(1) - 1 - tl.program_id(1)  # long rows first
@@ -187,13 +205,17 @@ def forward(
         LOWEST += bh * LEVELS * P
         PSI += bh * P
         beta2 = tl.load(BETA + bh) * LOG2E
+    if SKIP:
+        AT += (bh * (P // M) + i) * (P // N)
+        FIRST += (bh * (P // M) + i) * (runs + 1)
     for run in range(runs):
         start, stop = keys_of_run(i, run, KIND)
+        start, stop = listed(FIRST, run, start * (M // N), stop * (M // N), SKIP)
         if KIND == PATH:
             level = LOWEST + (run + WITHIN) * P
             lowest_t = tl.load(level + t)
-        for j in range(start * (M // N), stop * (M // N)):
-            s = j * N + tl.arange(0, N)
+        for n in range(start, stop):
+            s = block_at(AT, n, SKIP) * N + tl.arange(0, N)
             scores = dot(q, tl.trans(rows(K, s, skt, T, D, WIDE, True)), WIDEN) * scale2
             if KIND == AGE:
                 scores += f_t[:, None] - tl.load(F + s)[None, :]
@@ -250,10 +272,10 @@ def key_step(shift, scale2, k, v, q, do, delta, dk, dv, WIDEN: tl.constexpr):
 
 @triton.jit
 def key_gradients(
-    Q, K, V, DO, LSE, DELTA, DK, DV, F, LOWEST, PSI, BETA, MASS, DF, DCELLS, DPSI, T, P, H, GROUP, LEVELS, scale, scale2,
+    Q, K, V, DO, LSE, DELTA, DK, DV, F, LOWEST, PSI, BETA, MASS, DF, DCELLS, DPSI, AT, FIRST, T, P, H, GROUP, LEVELS, scale, scale2,
     sqb, sqh, sqt, skb, skh, skt, svb, svh, svt, sgb, sgh, sgt, sdb, sdh, sdt,
     D: tl.constexpr, WIDE: tl.constexpr, N: tl.constexpr, WITHIN: tl.constexpr, KIND: tl.constexpr, WIDEN: tl.constexpr,
-    EXACT: tl.constexpr,
+    EXACT: tl.constexpr, SKIP: tl.constexpr,
 ):  # fmt: skip
     """What a block of N keys owns: DK, DV (by query head), and -dF, or DPSI over -beta and its cells of DCELLS, where s has bit l clear.
 
@@ -284,16 +306,20 @@ def key_gradients(
         DCELLS += bh * LEVELS * P
         psi = tl.load(PSI + bh * P + s)
         beta2 = tl.load(BETA + bh) * LOG2E
+    if SKIP:
+        AT += (bh * (P // N) + j) * (P // N)
+        FIRST += (bh * (P // N) + j) * (runs + 1)
     for run in range(runs):
         start, stop = queries_of_run(j, run, tl.num_programs(1), KIND)
+        start, stop = listed(FIRST, run, start, stop, SKIP)
         if KIND == PATH:
             level = (run + WITHIN) * P
             mass_s = tl.load(MASS + level + s)
             closed = tl.minimum(tl.load(LOWEST + level + s) - psi, 0.0)
             opened = tl.zeros([N], tl.float32)
             leaned = tl.zeros([N], tl.float32)
-        for i in range(start, stop):
-            t = i * N + tl.arange(0, N)
+        for n in range(start, stop):
+            t = block_at(AT, n, SKIP) * N + tl.arange(0, N)
             q = rows(Q, t, sqt, T, D, WIDE, False)
             do = rows(DO, t, sgt, T, D, WIDE, False)
             delta = tl.load(DELTA + t)
@@ -348,10 +374,10 @@ def query_step(shift, scale2, q, k, v, do, delta, dq, WIDEN: tl.constexpr):
 
 @triton.jit
 def query_gradients(
-    Q, K, V, DO, LSE, DELTA, DQ, F, LOWEST, PSI, BETA, MASS, DF, DCELLS, DBETA, T, P, H, GROUP, LEVELS, scale, scale2,
+    Q, K, V, DO, LSE, DELTA, DQ, F, LOWEST, PSI, BETA, MASS, DF, DCELLS, DBETA, AT, FIRST, T, P, H, GROUP, LEVELS, scale, scale2,
     sqb, sqh, sqt, skb, skh, skt, svb, svh, svt, sgb, sgh, sgt, sdb, sdh, sdt,
     D: tl.constexpr, WIDE: tl.constexpr, M: tl.constexpr, WITHIN: tl.constexpr, KIND: tl.constexpr, WIDEN: tl.constexpr,
-    EXACT: tl.constexpr,
+    EXACT: tl.constexpr, SKIP: tl.constexpr,
 ):  # fmt: skip
     """What a block of M queries owns: DQ, and dF, or DBETA's rows (BH, P) and its cells of DCELLS, where t has bit l set."""
     bh = tl.program_id(0).to(tl.int64)
@@ -377,16 +403,20 @@ def query_gradients(
         DCELLS += bh * LEVELS * P
         PSI += bh * P
         beta2 = tl.load(BETA + bh) * LOG2E
+    if SKIP:
+        AT += (bh * (P // M) + i) * (P // M)
+        FIRST += (bh * (P // M) + i) * (runs + 1)
     for run in range(runs):
         start, stop = keys_of_run(i, run, KIND)
+        start, stop = listed(FIRST, run, start, stop, SKIP)
         if KIND == PATH:
             level = (run + WITHIN) * P
             lowest_t = tl.load(LOWEST + level + t)
             mass_t = tl.load(MASS + level + t)
             opened = tl.zeros([M], tl.float32)
             leaned = tl.zeros([M], tl.float32)
-        for j in range(start, stop):
-            s = j * M + tl.arange(0, M)
+        for n in range(start, stop):
+            s = block_at(AT, n, SKIP) * M + tl.arange(0, M)
             k = rows(K, s, skt, T, D, WIDE, True)
             v = rows(V, s, svt, T, D, WIDE, True)
             if KIND == NONE:
