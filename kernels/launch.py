@@ -1,10 +1,12 @@
 """Launches the attention loop: checks the arguments, chooses the tiles, allocates what a pass writes."""
 
+import math
 from dataclasses import dataclass
 
 import torch
 
 from attnprobe.kernels import loop
+from attnprobe.kernels.skip import Skip
 
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 WIDEST = 128  # head dimensions
@@ -41,13 +43,14 @@ class Tiles:
 
 @dataclass(frozen=True)
 class Bias:
-    """What the loop reads of a bias: KIND, and by query head F (B, H, T), or psi (B, H, T), beta (B, H) and the table (B, H, L, T)."""
+    """What the loop reads of a bias: KIND, and by query head F (B, H, P), or psi (B, H, P), beta (B, H) and the table (B, H, L, P)."""
 
     kind: int = loop.NONE.value
     F: torch.Tensor | None = None
     psi: torch.Tensor | None = None
     beta: torch.Tensor | None = None
     lowest: torch.Tensor | None = None
+    skip: Skip | None = None
 
     @property
     def levels(self):
@@ -56,8 +59,12 @@ class Bias:
 
 @dataclass(frozen=True)
 class BiasGradient:
-    """What the backward passes read and write beside dq, dk, dv: the mass table, and sums by position and by cell."""
+    """What the backward passes read and write beside dq, dk, dv: the mass table, and sums by position (B, H, P) and by cell.
 
+    exact: whether the shares are (`loop.lean`).
+    """
+
+    exact: bool = True
     mass: torch.Tensor | None = None
     by_key: torch.Tensor | None = None
     by_query: torch.Tensor | None = None
@@ -75,6 +82,12 @@ class Problem:
     tiles: Tiles
 
     @property
+    def padded(self):
+        """P, the multiple of a block that T is padded to."""
+        whole = max(self.tiles.queries, self.tiles.block)
+        return -(-self.q.shape[2] // whole) * whole
+
+    @property
     def wide(self):
         """D padded to what the matrix units take."""
         return wide(self.q.shape[-1])
@@ -85,7 +98,7 @@ class Problem:
 
     def constants(self, bias):
         widen = loop.INTERPRETED and self.q.dtype == torch.bfloat16
-        return {"D": self.q.shape[-1], "WIDE": self.wide, "KIND": bias.kind, "WIDEN": widen}
+        return {"D": self.q.shape[-1], "WIDE": self.wide, "KIND": bias.kind, "WIDEN": widen, "SKIP": bias.skip is not None}
 
     @property
     def rounded(self):
@@ -94,18 +107,24 @@ class Problem:
 
     def sizes(self, bias):
         _, H, T, _ = self.q.shape
-        return T, H, H // self.k.shape[1], bias.levels
+        return T, self.padded, H, H // self.k.shape[1], bias.levels
 
 
 def forward(problem, bias):
-    """o (B, H, T, D), like q; what rounding it left, o itself for fp32; the log-sum-exp of the logits (B, H, T) in units of log 2."""
+    """o (B, H, T, D), like q; what rounding it left, o itself for fp32; the logits' log-sum-exp (B, H, P) in units of log 2.
+
+    Beyond T the log-sum-exp is inf, so that padding gets no weight.
+    """
     q, k, v, tiles = problem.q, problem.k, problem.v, problem.tiles
-    o, lse = torch.empty_like(q), torch.empty(q.shape[:-1], dtype=torch.float32, device=q.device)
+    o = torch.empty_like(q)
+    lse = torch.full((*q.shape[:2], problem.padded), math.inf, dtype=torch.float32, device=q.device)
     rest = torch.empty_like(o) if problem.rounded else o
     F, lowest, psi, beta = (lse if x is None else x for x in (bias.F, bias.lowest, bias.psi, bias.beta))
+    lists = (lse, lse) if bias.skip is None else bias.skip.forward
     with torch.cuda.device_of(q):
         loop.forward[problem.grid(tiles.queries)](
-            q, k, v, o, rest, lse, F, lowest, psi, beta, *problem.sizes(bias), problem.scale * loop.LOG2E.value, *strides(q, k, v, o),
+            q, k, v, o, rest, lse, F, lowest, psi, beta, *lists,
+            *problem.sizes(bias), problem.scale * loop.LOG2E.value, *strides(q, k, v, o),
             M=tiles.queries, N=tiles.keys, WITHIN=log2(tiles.queries), num_warps=tiles.forward_warps, num_stages=tiles.forward_stages,
             ROUNDED=problem.rounded, **problem.constants(bias),
         )  # fmt: skip
@@ -121,21 +140,70 @@ def backward(problem, bias, o, rest, lse, do, found):
     dk, dv = (torch.empty(q.shape, dtype=k.dtype if q.shape[1] == G else torch.float32, device=q.device) for _ in range(2))
     F, lowest, psi, beta = (lse if x is None else x for x in (bias.F, bias.lowest, bias.psi, bias.beta))
     mass, by_key, by_query, cells = (lse if x is None else x for x in (found.mass, found.by_key, found.by_query, found.cells))
+    of_keys, of_queries = ((lse, lse), (lse, lse)) if bias.skip is None else (bias.skip.by_key, bias.skip.by_query)
     grid, constants = problem.grid(block), problem.constants(bias)
-    T, H, group, levels = problem.sizes(bias)
-    numbers = T, H, group, levels, problem.scale, problem.scale * loop.LOG2E.value, *strides(q, k, v, do)
-    options = {"WITHIN": log2(block), "num_warps": problem.tiles.backward_warps, "num_stages": problem.tiles.backward_stages} | constants
+    numbers = *problem.sizes(bias), problem.scale, problem.scale * loop.LOG2E.value, *strides(q, k, v, do)
+    options = {"num_warps": problem.tiles.backward_warps, "num_stages": problem.tiles.backward_stages}
+    options |= constants | {"WITHIN": log2(block), "EXACT": found.exact}
     with torch.cuda.device_of(q):
         loop.row_dots[grid](
-            o, rest, do, delta, T, H, *strides(o, do), D=constants["D"], WIDE=problem.wide, M=block, ROUNDED=problem.rounded
+            o,
+            rest,
+            do,
+            delta,
+            *problem.sizes(bias)[:3],
+            *strides(o, do),
+            D=q.shape[-1],
+            WIDE=problem.wide,
+            M=block,
+            ROUNDED=problem.rounded,
         )
         loop.key_gradients[grid](
-            q, k, v, do, lse, delta, dk, dv, F, lowest, psi, beta, mass, by_key, cells, by_key, *numbers, *strides(dk), N=block, **options
+            q,
+            k,
+            v,
+            do,
+            lse,
+            delta,
+            dk,
+            dv,
+            F,
+            lowest,
+            psi,
+            beta,
+            mass,
+            by_key,
+            cells,
+            by_key,
+            *of_keys,
+            *numbers,
+            *strides(dk),
+            N=block,
+            **options,
         )
         loop.query_gradients[grid](
-            q, k, v, do, lse, delta, dq, F, lowest, psi, beta, mass, by_query, cells, by_query, *numbers, *strides(dq), M=block, **options
+            q,
+            k,
+            v,
+            do,
+            lse,
+            delta,
+            dq,
+            F,
+            lowest,
+            psi,
+            beta,
+            mass,
+            by_query,
+            cells,
+            by_query,
+            *of_queries,
+            *numbers,
+            *strides(dq),
+            M=block,
+            **options,
         )
-    if H != G:
+    if q.shape[1] != G:
         dk, dv = (d.unflatten(1, (G, -1)).sum(2).to(k.dtype) for d in (dk, dv))
     return dq, dk, dv
 
@@ -171,6 +239,17 @@ def by_position(name, x, q):
         raise ValueError(f"{name} must be (B, H, T) = {tuple(q.shape[:-1])}, by query head, not {tuple(x.shape)}; use .expand()")
     on_one_device(q, x)
     return x.float().contiguous()
+
+
+def check_prune(prune):
+    """Raises unless prune is None or a bias that may be a bound."""
+    if prune is not None and not prune <= 0:
+        raise ValueError(f"prune must be None or a bias in nats, at most 0, below which tiles are left out, not {prune}; -30 is usual")
+
+
+def padded(x, problem):
+    """x (..., T) with zeros appended up to P."""
+    return torch.nn.functional.pad(x, (0, problem.padded - x.shape[-1]))
 
 
 def on_one_device(*tensors):

@@ -10,6 +10,7 @@ from attnprobe.kernels import launch, loop
 
 BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
 OF_DTYPE = {"Q", "K", "V", "O", "REST", "DO", "DQ", "DK", "DV"}
+LISTS = {"AT": "*i32", "FIRST": "*i32"}
 SMALL = {"H", "GROUP", "LEVELS"}
 
 
@@ -28,27 +29,27 @@ class Listed:
     types: dict = field(default_factory=dict)
 
     def type_of(self, name, dtype):
-        """The type of an argument: T and strides are multiples of 16, other integers need not be, pointers are to fp32 or q's dtype."""
+        """The type of an argument: T, P and strides are multiples of 16, other integers need not be, pointers are to fp32 or q's dtype."""
         if name in self.types:
             return self.types[name]
         if name in OF_DTYPE:
             return "*" + dtype
         if name in SMALL:
             return "i32"
-        if name == "T" or re.fullmatch("s[qkvogd][bht]", name):
+        if name in ("T", "P") or re.fullmatch("s[qkvogd][bht]", name):
             return "i32:16"
         return "fp32" if name.startswith("scale") else "*fp32"
 
 
-def of_loop(name, kind, head_dim, dtype):
-    """The three passes of the loop with one KIND of bias."""
+def of_loop(name, kind, head_dim, dtype, skip=False):
+    """The three passes of the loop with one KIND of bias; skip: walking lists of live tiles."""
     tiles = launch.tiles_for(head_dim, BYTES[dtype])
-    shape = {"D": head_dim, "WIDE": launch.wide(head_dim), "KIND": kind, "WIDEN": False}
+    shape = {"D": head_dim, "WIDE": launch.wide(head_dim), "KIND": kind, "WIDEN": False, "SKIP": skip}
     ahead = {"M": tiles.queries, "N": tiles.keys, "WITHIN": launch.log2(tiles.queries), "ROUNDED": dtype != "fp32"}
-    within, back = {"WITHIN": launch.log2(tiles.block)}, backward_options(tiles)
-    yield Listed(f"{name} forward", loop.forward, shape | ahead, forward_options(tiles))
-    yield Listed(f"{name} key_gradients", loop.key_gradients, shape | within | {"N": tiles.block}, back)
-    yield Listed(f"{name} query_gradients", loop.query_gradients, shape | within | {"M": tiles.block}, back)
+    within, back = {"WITHIN": launch.log2(tiles.block), "EXACT": True}, backward_options(tiles)
+    yield Listed(f"{name} forward", loop.forward, shape | ahead, forward_options(tiles), LISTS)
+    yield Listed(f"{name} key_gradients", loop.key_gradients, shape | within | {"N": tiles.block}, back, LISTS)
+    yield Listed(f"{name} query_gradients", loop.query_gradients, shape | within | {"M": tiles.block}, back, LISTS)
 
 
 def of_row_dots(head_dim, dtype):

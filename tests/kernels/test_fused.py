@@ -214,17 +214,18 @@ def test_views_strided_in_every_axis_are_read_as_they_are():
 @pytest.mark.parametrize("kind", OPS)
 def test_nothing_is_written_outside_of_what_was_allocated(kind, monkeypatch):
     """Everything that a pass allocates stands between two walls of 4096 sentinels."""
-    walls, like, empty = [], torch.empty_like, torch.empty
+    walls, like, empty, full = [], torch.empty_like, torch.empty, torch.full
 
     def walled(x, **kinds):
         dense = like(x, **kinds)
-        base = torch.full((dense.numel() + 8192,), 7.0, dtype=dense.dtype, device=dense.device)
+        base = full((dense.numel() + 8192,), 7.0, dtype=dense.dtype, device=dense.device)
         walls.append(base)
         return base[4096:-4096].as_strided(dense.shape, dense.stride(), 4096)
 
     with monkeypatch.context() as patch:
         patch.setattr(torch, "empty_like", walled)
         patch.setattr(torch, "zeros_like", lambda x: walled(x).zero_())
+        patch.setattr(torch, "full", lambda shape, value, **kinds: walled(full(shape, value, **kinds)).fill_(value))
         patch.setattr(torch, "empty", lambda *shape, **kinds: walled(empty(*shape, **kinds)))
         computed(kind, *drawn(kind, 1, 2, 1, 19, 4, torch.float32))
     assert len(walls) >= 6  # o, lse, delta, dq, dk, dv

@@ -1,0 +1,182 @@
+"""Tiles left out by index lists: which tiles are dead, that all passes leave out the same pairs, and what that changes at most."""
+
+import pytest
+import torch
+
+from attnprobe.kernels import launch, loop, skip
+from attnprobe.kernels.fox import fused as fox
+from attnprobe.kernels.fox.reference import forget_bias
+from attnprobe.kernels.fpa import fused as fpa
+from attnprobe.kernels.fpa import path_bias, sparse_table
+from attnprobe.kernels.fpa.tiles import ALIVE, DEAD, MIXED, tiles_of
+from attnprobe.kernels.launch import Tiles
+
+pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in exp2")  # of a share that is 1 / (1 + inf) = 0
+
+DEVICE = "cpu" if loop.INTERPRETED else "cuda"
+PRUNE = -6.0
+SIZES = {"one size": Tiles(16, 16, 16), "wide queries": Tiles(32, 16, 16), "wide blocks": Tiles(16, 16, 32)}
+OPS = {"fox": fox.attention, "fpa": fpa.attention}
+
+
+def drawn(kind, T=100, B=1, H=2, G=1):
+    """do, and inputs of whose tiles many are dead and many are not: the field falls by 12 over 100 positions, then rises."""
+    generator = torch.Generator().manual_seed(3)
+
+    def normal(*shape):
+        return torch.randn(shape, generator=generator).to(DEVICE)
+
+    q, do, k, v = (normal(B, heads, T, 16) for heads in (H, H, G, G))
+    if kind == "fox":
+        return do, [q, k, v, -0.2 * torch.rand(B, H, T, generator=generator).to(DEVICE)]
+    trend = -0.12 * torch.arange(T, device=DEVICE) + torch.where(torch.arange(T, device=DEVICE) > 80, 20.0, 0.0)
+    return do, [q, k, v, trend + 0.5 * normal(B, H, T), trend + 0.5 * normal(B, H, T), torch.rand(H, generator=generator).to(DEVICE) + 0.5]
+
+
+def bias(kind, fields):
+    """(B, H, T, T), by the reference."""
+    if kind == "fox":
+        return forget_bias(*fields, fields[0].shape[-1])
+    phi, psi, beta = fields
+    return path_bias(phi, psi, beta[:, None, None], phi.shape[-1])
+
+
+def dead_tiles(kind, inputs, tiles):
+    """What the op leaves out: (B, H, I, J) by larger tiles."""
+    q, k, v, *fields = inputs
+    problem = launch.problem(q, k, v, None, tiles)
+    if kind == "fox":
+        F = launch.padded(fields[0].cumsum(-1) * loop.LOG2E.value, problem)
+        return fox.dead_lists(F, problem, PRUNE).dead
+    return classes(problem, *fields) == DEAD
+
+
+def classes(problem, phi, psi, beta):
+    phi, psi = (launch.padded(x, problem) for x in (phi, psi))
+    lowest = sparse_table.lowest_table(phi, max(sparse_table.levels_for(problem.q.shape[2]), problem.tiles.levels))
+    return tiles_of(lowest, psi, beta.expand(phi.shape[:2]), problem, PRUNE)
+
+
+def by_pair(tile, tiles, T):
+    """(B, H, I, J) by larger tiles as (B, H, T, T) by pairs."""
+    queries, keys = skip.larger(tiles)
+    return tile.repeat_interleave(queries, -2).repeat_interleave(keys, -1)[..., :T, :T]
+
+
+def expected(kind, do, inputs, out):
+    """o and every gradient in float64 without the pairs that are `out`; and the full function's weights of those, by row."""
+    q, k, v, *fields = leaves = [x.double().requires_grad_() for x in inputs]
+    k, v = (x.repeat_interleave(q.shape[1] // k.shape[1], 1) for x in (k, v))
+    T = q.shape[2]
+    after = ~torch.ones(T, T, dtype=torch.bool, device=q.device).tril()
+    scores = (q @ k.mT * q.shape[-1] ** -0.5 + bias(kind, fields)).masked_fill(after, -torch.inf)
+    o = scores.masked_fill(out, -torch.inf).softmax(-1) @ v
+    lost = (scores.softmax(-1) * out).sum(-1)
+    return [o.detach(), *torch.autograd.grad(o, leaves, do.double())], lost.detach()
+
+
+def computed(kind, do, inputs, **options):
+    leaves = [x.detach().requires_grad_() for x in inputs]
+    o = OPS[kind](*leaves, **options)
+    return [o.detach(), *torch.autograd.grad(o, leaves, do)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", OPS)
+def test_output_and_gradients_are_those_of_the_function_without_the_dead_tiles(kind, size):
+    tiles = SIZES[size]
+    do, inputs = drawn(kind, B=2)
+    dead = dead_tiles(kind, inputs, tiles)
+    assert (dead.sum((1, 2, 3)) > 0).all(), "some tile of each example is skipped"
+    ours = computed(kind, do, inputs, tiles=tiles, prune=PRUNE)
+    theirs, _ = expected(kind, do, inputs, by_pair(dead, tiles, 100))
+    for at, (found, wanted) in enumerate(zip(ours, theirs, strict=True)):
+        assert torch.isfinite(found).all(), at
+        assert (found - wanted).norm() <= (1e-6 if at == 0 else 3e-6 if at < 4 else 2e-5) * wanted.norm(), at
+
+
+@pytest.mark.parametrize("kind", OPS)
+def test_leaving_tiles_out_changes_output_and_gradients_by_no_more_than_the_bound_in_the_docstring(kind):
+    do, inputs = drawn(kind)
+    tiles = SIZES["wide queries"]
+    dead = dead_tiles(kind, inputs, tiles)
+    out = by_pair(dead, tiles, 100)
+    assert dead.sum() > 0
+    ours = computed(kind, do, inputs, tiles=tiles, prune=PRUNE)
+    full, _ = expected(kind, do, inputs, torch.zeros_like(out))
+    _, lost = expected(kind, do, inputs, out)
+    v = inputs[2].double()
+    moved = (ours[0] - full[0]).abs().amax(-1)  # (B, H, T)
+    assert (moved <= 2 * lost * v.abs().max() + 1e-6).all()
+    assert moved.max() > 1e-6, "something was left out"
+    most = 6 * lost * (do.double() @ v.expand_as(do).mT).abs().amax(-1)  # (B, H, T)
+    slope = inputs[5][:, None].double() if kind == "fpa" else 1.0
+    summed = [(found - wanted).abs().sum(-1) for found, wanted in zip(ours[4:6], full[4:6], strict=True)]
+    if kind == "fpa":
+        assert all((x <= (slope * most).sum(-1) + 1e-4).all() for x in summed)
+    assert ((ours[1] - full[1]).abs().amax(-1) <= most * 16**-0.5 * inputs[1].double().abs().max() + 1e-5).all()
+
+
+@pytest.mark.parametrize("kind", OPS)
+def test_where_nothing_is_dead_no_bit_changes(kind):
+    do, inputs = drawn(kind, T=70)
+    for plain, listed in zip(*(computed(kind, do, inputs, tiles=SIZES["one size"], prune=p) for p in (None, -1e4)), strict=True):
+        assert torch.equal(plain, listed)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_each_class_is_what_it_says_of_every_pair(size):
+    tiles = SIZES[size]
+    _, inputs = drawn("fpa")
+    inputs[4][:, 1] -= 40.0  # below every dip
+    found = classes(launch.problem(*inputs[:3], None, tiles), *inputs[3:])
+    b = bias("fpa", [x.double() for x in inputs[3:]])
+    before = ~torch.ones(100, 100, dtype=torch.bool, device=b.device).triu()
+    pairs = by_pair(found, tiles, 100)
+    assert (b[(pairs == DEAD) & before] < PRUNE).all()
+    assert (b[(pairs == ALIVE) & before] == 0).all()
+    assert not ((pairs != MIXED) & ~before).any()
+    assert all((found == kind).sum() > 0 for kind in (ALIVE, MIXED, DEAD))
+
+
+def test_two_look_ups_bound_a_tile_as_tightly_as_its_pairs_do_where_its_keys_have_one_level():
+    """With one level for all keys the highest bias of a tile is that of its corner: a tile is dead iff all of its pairs are."""
+    _, (q, k, v, phi, psi, beta) = drawn("fpa")
+    tiles = SIZES["one size"]
+    found = classes(launch.problem(q, k, v, None, tiles), phi, 0 * psi, beta)[..., :6, :6]
+    b = bias("fpa", [phi.double(), 0 * psi.double(), beta.double()])[..., :96, :96]
+    highest = b.unflatten(-1, (6, 16)).amax(-1).unflatten(-2, (6, 16)).amax(-2)
+    off = ~torch.ones(6, 6, dtype=torch.bool, device=b.device).triu()
+    assert (found == DEAD)[..., off].any()
+    assert torch.equal((found == DEAD)[..., off], (highest < PRUNE)[..., off])
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("in_runs", [False, True])
+def test_the_lists_of_all_passes_hold_the_same_pairs_each_once_and_by_runs(size, in_runs):
+    tiles, T = SIZES[size], 200
+    q = torch.zeros(1, 1, T, 16, device=DEVICE)
+    problem = launch.problem(q, q, q, None, tiles)
+    before = skip.corners(tiles, problem.padded)[2].to(DEVICE)
+    dead = (torch.rand(1, 1, *before.shape, generator=torch.Generator().manual_seed(0)).to(DEVICE) < 0.5) & before
+    made = skip.lists(dead, problem, in_runs)
+    position = torch.arange(T, device=DEVICE)
+    for name in ("forward", "by_key", "by_query"):
+        queries, keys = (tiles.queries, tiles.keys) if name == "forward" else (tiles.block, tiles.block)
+        at, starts = getattr(made, name)
+        walked = torch.zeros(T, T, dtype=torch.int)
+        for owner in range(at.shape[2]):
+            for run in range(starts.shape[-1] - 1):
+                for other in at[0, 0, owner, starts[0, 0, owner, run] : starts[0, 0, owner, run + 1]].tolist():
+                    i, j = (other, owner) if name == "by_key" else (owner, other)
+                    assert not in_runs or (i ^ (j * keys // queries)).bit_length() - 1 == run
+                    walked[i * queries : (i + 1) * queries, j * keys : (j + 1) * keys] += 1
+        earlier = (position // queries)[:, None] > position // queries
+        assert torch.equal(walked, (earlier & ~by_pair(dead, tiles, T)[0, 0]).int().cpu()), name
+
+
+@pytest.mark.parametrize("prune", [1.0, float("nan")])
+@pytest.mark.parametrize("kind", OPS)
+def test_a_threshold_that_no_bias_can_be_below_is_refused(kind, prune):
+    with pytest.raises(ValueError, match="prune must be None or a bias in nats, at most 0"):
+        OPS[kind](*drawn(kind, T=5)[1], prune=prune)
