@@ -257,7 +257,7 @@ def row_dots(
     if ROUNDED:
         o += rows(REST + b * sob + h * soh, t, sot, T, D, WIDE, False).to(tl.float32)
     do = rows(DO + b * sgb + h * sgh, t, sgt, T, D, WIDE, False).to(tl.float32)
-    tl.store(DELTA + bh * P + t, tl.sum(o * do, 1))
+    tl.store(DELTA + bh * P + t, tl.sum(o * do, 1), mask=t < P)
 
 
 @triton.jit

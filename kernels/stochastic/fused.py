@@ -236,7 +236,7 @@ class Attention(torch.autograd.Function):
         q, k, v, o, rest, lse, perm = ctx.saved_tensors
         problem = launch.Problem(q, k, v, *ctx.settings)
         do = do if do.stride(-1) == 1 else do.contiguous()
-        G, block = k.shape[1], problem.tiles.block
+        (_, H, T, _), G, block = q.shape, k.shape[1], problem.tiles.block
         delta, dq, grid = torch.empty_like(lse), torch.empty_like(q), problem.grid(block)
         dk, dv = (torch.empty(q.shape, dtype=k.dtype if q.shape[1] == G else torch.float32, device=q.device) for _ in range(2))
         numbers = *sizes(problem), *ctx.window, problem.scale, problem.scale * loop.LOG2E.value, *launch.strides(q, k, v, do)
@@ -244,12 +244,12 @@ class Attention(torch.autograd.Function):
         options |= constants(problem)
         with torch.cuda.device_of(q):
             row_dots[grid](
-                o, rest, do, delta, *sizes(problem)[:2], *launch.strides(o, do),
+                o, rest, do, delta, T, T, H, *launch.strides(o, do),
                 D=q.shape[-1], WIDE=problem.wide, M=block, ROUNDED=problem.rounded,
             )  # fmt: skip
             key_gradients[grid](q, k, v, do, lse, delta, dk, dv, perm, *numbers, *launch.strides(dk), stride_of(perm), N=block, **options)
             query_gradients[grid](q, k, v, do, lse, delta, dq, perm, *numbers, *launch.strides(dq), stride_of(perm), M=block, **options)
-        if q.shape[1] != G:
+        if H != G:
             dk, dv = (d.unflatten(1, (G, -1)).sum(2).to(k.dtype) for d in (dk, dv))
         return dq, dk, dv, None, None, None, None
 
