@@ -55,5 +55,11 @@ kernels: $(VENV)/.dev
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 
+# mypy finds attnprobe.cli and so on by their import names through links; pyproject.toml says what it asks
+types: $(VENV)/.dev
+	mkdir -p .types/attnprobe
+	for top in cli kernels probes theory; do ln -sfn ../../$$top .types/attnprobe/$$top; done
+	MYPYPATH=.types $(BIN)/mypy
+
 clean:
 	rm -rf $(VENV) build dist *.egg-info

@@ -1,6 +1,6 @@
 """The command `probe`: runs probes, lists what there is, shows one example of a task, and measures training."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -22,7 +22,7 @@ from attnprobe.cli.run_command import RunGroup
 from attnprobe.cli.shell import Group, command
 from attnprobe.cli.show_command import ShowGroup
 
-GROUP = {"rich_markup_mode": "rich", "context_settings": {"help_option_names": ["-h", "--help"]}}
+GROUP: dict[str, Any] = {"rich_markup_mode": "rich", "context_settings": {"help_option_names": ["-h", "--help"]}}
 app = typer.Typer(**GROUP, cls=LoadingGroup, add_completion=False, pretty_exceptions_enable=False)
 bench = typer.Typer(**GROUP, cls=Group)
 starts = typer.Typer(**GROUP, cls=Group)

@@ -72,7 +72,7 @@ def list_claims():
     Console().print(claim_table(claim.catalogue().values()))
 
 
-app.command(short_help="Say what a claim states, and why.")(command(theory_verify.explain))
+app.command("explain", short_help="Say what a claim states, and why.")(command(theory_verify.explain_command))
 app.command(short_help="Check claims.")(command(theory_verify.verify))
 app.command(short_help="Re-check certificates.")(command(theory_verify.check))
 
@@ -105,7 +105,7 @@ def realise(
         raise ValueError("--r, --head-dim and --offsets describe a random head; a head file says its own")
     keys, shift = _read(head) if head else _draw(random, **given)
     from attnprobe.theory import rank
-    from attnprobe.theory.realise import realise
+    from attnprobe.theory.realisation import realise
 
     found = realise(keys, shift)
     width, shifted = len(keys[0]), shift is not None
@@ -134,7 +134,7 @@ def _read(path):
 def _draw(seed, r=10, head_dim=4, offsets=Offsets.large):
     import numpy as np
 
-    from attnprobe.theory.realise import MOST_RUNGS
+    from attnprobe.theory.realisation import MOST_RUNGS
 
     for name, value, low, high in (("--random", seed, 0, 2**63), ("--head-dim", head_dim, 1, MOST_DIMENSIONS), ("--r", r, 1, MOST_RUNGS)):
         if not low <= value <= high:

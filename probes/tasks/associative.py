@@ -40,7 +40,7 @@ class Associative(Task):
     reference = "pn_fir_tau"
     absent = 0
     decoys = 0
-    amounts = ()
+    amounts: tuple[float, ...] = ()
     start = 0
     valueless = 0
     shift = 0.0
