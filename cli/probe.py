@@ -23,7 +23,7 @@ from attnprobe.cli.shell import Group, command
 from attnprobe.cli.show_command import ShowGroup
 
 GROUP: dict[str, Any] = {"rich_markup_mode": "rich", "context_settings": {"help_option_names": ["-h", "--help"]}}
-app = typer.Typer(**GROUP, cls=LoadingGroup, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(**GROUP, cls=LoadingGroup, pretty_exceptions_enable=False)
 bench = typer.Typer(**GROUP, cls=Group)
 starts = typer.Typer(**GROUP, cls=Group)
 tasks = typer.Typer(**GROUP, cls=RunGroup)

@@ -26,7 +26,6 @@ class Offsets(StrEnum):
 app = typer.Typer(
     name="theory",
     cls=Group,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
