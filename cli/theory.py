@@ -56,6 +56,7 @@ def main(version: Annotated[bool, typer.Option("--version", callback=_version, i
     [bold]theory realise --random 0 --r 10 --head-dim 4[/bold] what a head can realise
 
     Claims about attention heads, each checked by exhaustive or exact computation, with its scope and its assumptions.
+    Exit codes: 0; 1 a claim refuted or vacuous, or a certificate that does not hold; 2 bad input; 130 interrupted.
     """
 
 

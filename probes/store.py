@@ -51,6 +51,9 @@ class Store:
     def load(self, identity: dict[str, Any]) -> dict[str, Any] | None:
         """The stored record of an identity, or None; a file that does not hold it is set aside under `.corrupt`."""
         path = self.path(identity)
+        for folder in (path.parent.parent, path.parent):
+            if folder.exists() and not folder.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, "results are kept in this directory, and it is none", str(folder))
         if not path.exists():
             return None
         if not path.is_file():
