@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 PIP = $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: help demo test slow kernels browser lint wheel venv clean
+.PHONY: help demo test slow kernels browser lint types wheel venv clean
 
 help:
 	@echo "make demo   install into $(VENV), then run: probe run ladder --r 10 --seeds 15"
@@ -16,6 +16,7 @@ help:
 	@echo "make browser  the tests of the HTML report in headless Chromium, which must be there: apt-get install chromium chromium-driver"
 	@echo "make kernels  install with the dev tools, then compile every kernel, dtype and head dimension, and run all their tests"
 	@echo "make lint   ruff over the tree"
+	@echo "make types  mypy over the four packages"
 	@echo "make venv   install with the dev tools"
 	@echo "make clean  remove $(VENV) and build outputs (never ./results)"
 
@@ -55,5 +56,11 @@ kernels: $(VENV)/.dev
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 
+# mypy finds attnprobe.cli and so on by their import names through links; pyproject.toml says what it asks
+types: $(VENV)/.dev
+	mkdir -p .types/attnprobe
+	for top in cli kernels probes theory; do ln -sfn ../../$$top .types/attnprobe/$$top; done
+	MYPYPATH=.types $(BIN)/mypy
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) .types build dist *.egg-info

@@ -5,7 +5,8 @@ import shlex
 import sys
 from dataclasses import asdict, dataclass, fields, replace
 
-from attnprobe.cli.inputs import MOST_SEEDS, ranges
+from attnprobe.cli.inputs import ranges
+from attnprobe.probes.arm import MOST_SEEDS
 from attnprobe.probes.registry import nearest
 from attnprobe.probes.run import Arm, ArmResult
 

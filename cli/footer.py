@@ -2,10 +2,11 @@
 
 from attnprobe.cli.lr_grid import line as grid_line
 from attnprobe.cli.tables import columns_for
+from attnprobe.probes.blocks import BLOCK
+from attnprobe.probes.evaluation import CANDIDATE, CONFIRM
 from attnprobe.probes.papers import SEEN
 from attnprobe.probes.tasks import TASKS
 from attnprobe.probes.tasks.task import Task
-from attnprobe.probes.train import BLOCK, CANDIDATE, CONFIRM
 
 
 def footer(report, console):

@@ -1,28 +1,12 @@
 """Reads what a user types for arms and seeds."""
 
-import re
 from dataclasses import replace
 
+from attnprobe.probes.arm import Arm, arm, head_dim, once, seeds
 from attnprobe.probes.registry import nearest
-from attnprobe.probes.run import Arm
-from attnprobe.probes.spec import REGISTRIES, Spec, number, parse, parse_intervention, show, swappable
+from attnprobe.probes.spec import REGISTRIES, Spec, number, parse_intervention, show, swappable
 
-SEEDS = re.compile(r"\d{1,18}(:\d{1,18})?", re.ASCII)
-MOST_SEEDS = 1000
-LARGEST_HEAD_DIM = 512
-
-
-def seeds(text, option="--seeds"):
-    """`15` is seeds 0:15, `100:115` is 100..114: a tuple of ints. Raises ValueError."""
-    if not SEEDS.fullmatch(text):
-        raise ValueError(f"{option} takes a count such as 15 or a range such as 100:115, not {text!r}")
-    first, colon, last = text.partition(":")
-    low, high = (int(first), int(last)) if colon else (0, int(text))
-    if high <= low:
-        raise ValueError(f"{option} must name at least one seed >= 0, as a count or as first:last with last above first, not {text!r}")
-    if high - low > MOST_SEEDS:
-        raise ValueError(f"{option} takes at most {MOST_SEEDS} seeds at once, not {high - low}")
-    return tuple(range(low, high))
+__all__ = ["arm", "arms", "head_dim", "intervened", "number", "once", "ranges", "seeds", "takes_swaps", "with_swaps"]
 
 
 def ranges(seeds):
@@ -40,35 +24,12 @@ def ranges(seeds):
     return found
 
 
-def head_dim(value, where):
-    """A head dimension within bounds. Raises ValueError."""
-    if not 1 <= value <= LARGEST_HEAD_DIM:
-        raise ValueError(f"{where}: head_dim must be from 1 to {LARGEST_HEAD_DIM}, not {value}")
-    return value
-
-
-def arm(text, default_head_dim):
-    """`SPEC` or `SPEC@HEAD_DIM` as an Arm. Raises ValueError."""
-    spec, at, dim = text.partition("@")
-    if not at:
-        return Arm(spec, parse(spec), default_head_dim)
-    return Arm(spec, parse(spec), head_dim(number(int, dim, f"arm {text!r}: the head dimension after @"), f"arm {text!r}"))
-
-
 def arms(task, texts, dim, reference, control):
     """The Arms to run: those asked for, or the task's; then, as controls, every one but the reference at task.control_dim."""
     asked = [arm(text, dim) for text in texts or task.arms]
     if control and task.control_dim is not None:
         asked += [Arm(a.name, a.spec, task.control_dim, control=True) for a in asked if a.spec != reference]
     return once(asked)
-
-
-def once(arms):
-    """The arms, each mechanism and head dimension where it stands first."""
-    first = {}
-    for a in arms:
-        first.setdefault((a.spec, a.head_dim), a)
-    return list(first.values())
 
 
 def intervened(task, arms, texts):

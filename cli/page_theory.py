@@ -27,11 +27,11 @@ def section(names):
 
 def family(name):
     """The claims of one family."""
-    from attnprobe.cli.theory_tables import explained
     from attnprobe.theory import claim
+    from attnprobe.theory.explanations import explanation
 
     entries = claim.catalogue()
-    return [one(entry, explained(claim.load(entry))) for entry in claim.select([name], entries)]
+    return [one(entry, explanation(entry, claim.load(entry)).parts) for entry in claim.select([name], entries)]
 
 
 def one(entry, parts):

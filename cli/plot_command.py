@@ -1,6 +1,6 @@
 """`probe plot`: figures of what is stored, written to PNG or SVG files. None of them trains but where its help says so."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,7 +10,7 @@ from attnprobe.cli.plot_size_command import SizeGroup
 from attnprobe.cli.plot_walk_command import plot_walk
 from attnprobe.cli.shell import Group, command
 
-GROUP = {"rich_markup_mode": "rich", "context_settings": {"help_option_names": ["-h", "--help"]}}
+GROUP: dict[str, Any] = {"rich_markup_mode": "rich", "context_settings": {"help_option_names": ["-h", "--help"]}}
 Out = Annotated[str, typer.Option("--out", help="The figure's file, .png or .svg.", metavar="FILE")]
 StoreOption = Annotated[str, typer.Option(help="Directory of results to read.", envvar="PROBE_STORE")]
 Seeds = Annotated[str, typer.Option(help="A count (15 is 0:15) or a range (100:115), of what is stored.")]

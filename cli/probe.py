@@ -1,12 +1,13 @@
 """The command `probe`: runs probes, lists what there is, shows one example of a task, and measures training."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from attnprobe.cli.bench_command import bias, training
 from attnprobe.cli.bench_kernels import kernels
 from attnprobe.cli.check_command import check
+from attnprobe.cli.cite_command import cite
 from attnprobe.cli.diff_command import diff
 from attnprobe.cli.export_command import export
 from attnprobe.cli.field_command import FieldGroup
@@ -22,8 +23,8 @@ from attnprobe.cli.run_command import RunGroup
 from attnprobe.cli.shell import Group, command
 from attnprobe.cli.show_command import ShowGroup
 
-GROUP = {"rich_markup_mode": "rich", "context_settings": {"help_option_names": ["-h", "--help"]}}
-app = typer.Typer(**GROUP, cls=LoadingGroup, add_completion=False, pretty_exceptions_enable=False)
+GROUP: dict[str, Any] = {"rich_markup_mode": "rich", "context_settings": {"help_option_names": ["-h", "--help"]}}
+app = typer.Typer(**GROUP, cls=LoadingGroup, pretty_exceptions_enable=False)
 bench = typer.Typer(**GROUP, cls=Group)
 starts = typer.Typer(**GROUP, cls=Group)
 tasks = typer.Typer(**GROUP, cls=RunGroup)
@@ -69,6 +70,8 @@ def main(version: Annotated[bool, typer.Option("--version", callback=show_versio
     [bold]probe report --open[/bold]                  the same as a page, with the theorems' proofs
 
     [bold]probe bench training[/bold]                 stacked seeds against a loop over seeds
+
+    [bold]probe cite ladder fpa[/bold]                BibTeX of tasks and mechanisms
 
     Probes of what an attention mechanism can and cannot do. Exit codes: 0; 1 a contradiction with a theorem, or a check
     that fails; 2 bad input or store; 3 some seeds failed; 130 interrupted, what was finished is kept.
@@ -143,6 +146,7 @@ def list_all(load: LoadOption = None):
 
 
 app.command("check", short_help="Test a mechanism or a task before anyone trains it.")(check)
+app.command("cite", short_help="BibTeX of the suite, of mechanisms and of tasks.")(cite)
 app.command("reproduce", short_help="Run what the sources' figures need, and hold each against ours.")(reproduce)
 app.command("matrix", short_help="Named mechanisms by tasks: solved seeds in every cell.")(matrix)
 starts.command("mixer", short_help="One part of a mechanism.")(mixer)

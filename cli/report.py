@@ -140,7 +140,7 @@ def realisable(head):
     """How many sets a stored head could realise with a free query, exactly; None without a head."""
     if head is None:
         return None
-    from attnprobe.theory.realise import realise
+    from attnprobe.theory.realisation import realise
 
     return realise(head["keys"], head["offsets"]).count
 

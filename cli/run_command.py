@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from attnprobe.cli import completion
 from attnprobe.cli.lr_grid import SELECTION
 from attnprobe.cli.shell import EXIT_CONTRADICTION, EXIT_SEEDS_FAILED
 from attnprobe.cli.task_command import TaskGroup, task_options, typer_command
@@ -30,9 +31,18 @@ def shared_options(task):
         return Annotated[kind, typer.Option(*flags, help=text, rich_help_panel=panel, **more)], default
 
     return {
-        "arm": option(list[str] | None, None, f"An arm, repeatable; default: {', '.join(task().arms)}.", ARMS, metavar="SPEC[@D]"),
+        "arm": option(
+            list[str] | None,
+            None,
+            f"An arm, repeatable; default: {', '.join(task().arms)}.",
+            ARMS,
+            metavar="SPEC[@D]",
+            autocompletion=completion.arms,
+        ),
         "head_dim": option(int, task.head_dim, "Head dimension of arms without @D.", ARMS),
-        "reference": option(str, task.reference, "The arm that the others are compared with.", ARMS, metavar="SPEC[@D]"),
+        "reference": option(
+            str, task.reference, "The arm that the others are compared with.", ARMS, metavar="SPEC[@D]", autocompletion=completion.arms
+        ),
         "intervene": option(
             list[str] | None,
             None,

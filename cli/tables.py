@@ -89,13 +89,13 @@ def columns_for(report, console):
 
 
 def gives_way(report):
-    """GIVES_WAY, with the scores of slices (present@0.2) after the first two; before the metric, where it stands beside other scores,
-    a dimension common to all arms, then Holm's p."""
+    """GIVES_WAY, with the scores of slices (present@0.2) after the first two; where the metric stands beside other scores, a dimension
+    common to all arms goes before p, and Holm's p before the metric."""
     items, scores = list(GIVES_WAY.items()), report["arms"][0]["scores"]
     slices = [(f"score {name}", None) for name in scores if "@" in name]
     common = [("head_dim", None)] if scores and len({row["head_dim"] for row in report["arms"]}) == 1 else []
     last = list(GIVES_WAY).index("median")
-    return dict([*items[:2], *slices, *items[2:last], *common, *([("p_holm", None)] if scores else []), *items[last:]])
+    return dict([items[0], *common, items[1], *slices, *items[2:last], *([("p_holm", None)] if scores else []), *items[last:]])
 
 
 def full_columns(report):

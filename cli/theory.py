@@ -26,7 +26,6 @@ class Offsets(StrEnum):
 app = typer.Typer(
     name="theory",
     cls=Group,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -57,6 +56,7 @@ def main(version: Annotated[bool, typer.Option("--version", callback=_version, i
     [bold]theory realise --random 0 --r 10 --head-dim 4[/bold] what a head can realise
 
     Claims about attention heads, each checked by exhaustive or exact computation, with its scope and its assumptions.
+    Exit codes: 0; 1 a claim refuted or vacuous, or a certificate that does not hold; 2 bad input; 130 interrupted.
     """
 
 
@@ -72,7 +72,7 @@ def list_claims():
     Console().print(claim_table(claim.catalogue().values()))
 
 
-app.command(short_help="Say what a claim states, and why.")(command(theory_verify.explain))
+app.command("explain", short_help="Say what a claim states, and why.")(command(theory_verify.explain_command))
 app.command(short_help="Check claims.")(command(theory_verify.verify))
 app.command(short_help="Re-check certificates.")(command(theory_verify.check))
 
@@ -105,7 +105,7 @@ def realise(
         raise ValueError("--r, --head-dim and --offsets describe a random head; a head file says its own")
     keys, shift = _read(head) if head else _draw(random, **given)
     from attnprobe.theory import rank
-    from attnprobe.theory.realise import realise
+    from attnprobe.theory.realisation import realise
 
     found = realise(keys, shift)
     width, shifted = len(keys[0]), shift is not None
@@ -134,7 +134,7 @@ def _read(path):
 def _draw(seed, r=10, head_dim=4, offsets=Offsets.large):
     import numpy as np
 
-    from attnprobe.theory.realise import MOST_RUNGS
+    from attnprobe.theory.realisation import MOST_RUNGS
 
     for name, value, low, high in (("--random", seed, 0, 2**63), ("--head-dim", head_dim, 1, MOST_DIMENSIONS), ("--r", r, 1, MOST_RUNGS)):
         if not low <= value <= high:

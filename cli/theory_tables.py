@@ -1,22 +1,13 @@
 """The tables of `theory`: claims, certificates, and what a head can realise. Functions return renderables; the command prints them."""
 
-import inspect
-
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from attnprobe.theory.explanations import scope_text
+
 WIDE = 120  # columns from which the assumptions fit beside the verdicts
 STYLES = {"verified": "green", "supported": "cyan", "refuted": "bold red", "vacuous": "yellow"}
-KINDS = {
-    "exhaustive": "every instance of the scope is tried",
-    "exact": "finitely many computations in exact arithmetic are the whole scope",
-    "symbolic": "the identity is proved symbolically",
-    "sampled": "some instances are tried",
-}
-LIMITS = dict.fromkeys(KINDS, "the run shows it for the scope below and no further; what is beyond rests on the proof") | {
-    "sampled": "a run can refute it, not prove it; that rests on the proof"
-}
 EXACT_DIGITS = 12  # longer integers are rounded in the table, and exact in --json
 
 
@@ -82,28 +73,14 @@ def check_table(rows, missing, unredone):
     return Group(table, Text(), *notes)
 
 
-def explained(claim):
-    """Return what a claim says as (name, paragraphs): statement, assumption, proof, limits, how it is checked; from its docstring."""
-    first, *rest = [" ".join(part.split()) for part in inspect.cleandoc(claim.cases.__doc__).split("\n\n")]
-    told = {start: [part.removeprefix(start).strip() for part in rest if part.startswith(start)] for start in ("Limits:", "Checked:")}
-    proof = [part for part in rest if not part.startswith(tuple(told))]
-    return [
-        ("statement", [first]),
-        ("assumes", [claim.assumption or "nothing beyond the statement"]),
-        ("proof", proof),
-        ("limits", told["Limits:"] or [LIMITS[claim.kind]]),
-        ("checked", [*told["Checked:"], f"{claim.kind}: {KINDS[claim.kind]}. Scope: {_spans_text(claim)}."]),
-    ]
-
-
-def explanation(entry, claim):
-    """Return what a claim says as a table."""
+def explanation(told):
+    """Return an Explanation as its title and a table of its parts."""
     table = _table("", ("", 1))
     table.show_header = False
-    for name, texts in explained(claim):
+    for name, texts in told.parts:
         for n, text in enumerate(texts):
             table.add_row(Text("" if n else name, "bold"), Text(text))
-    return Group(Text(f"{entry.name} ({entry.source}; theory/claims/{entry.module}.py)", "bold"), table, Text())
+    return Group(Text(told.title, "bold"), table, Text())
 
 
 def realisation_table(realisation, head_dim, ceiling, offsets):
@@ -129,11 +106,6 @@ def realisation_table(realisation, head_dim, ceiling, offsets):
     return Group(*map(Text, [*lines, "", "first impossible set (lowest word):"]), table, Text(why))
 
 
-def scope_text(scope):
-    """Return a scope as `name=value` words."""
-    return ", ".join(f"{name}={value}" for name, value in scope.items())
-
-
 def _table(*columns):
     """Return a Table; a column is a name that is never cut or wrapped, or (name, share of the width left over)."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
@@ -143,13 +115,6 @@ def _table(*columns):
         else:
             table.add_column(column[0], ratio=column[1], overflow="fold")
     return table
-
-
-def _spans_text(claim):
-    """Return a claim's scope with its defaults, and the deep values that differ."""
-    usual = claim.scope | {name: span.default for name, span in claim.spans.items()}
-    deep = {name: span.deep for name, span in claim.spans.items() if span.deep not in (None, span.default)}
-    return scope_text(usual) + (f" (with --deep: {scope_text(deep)})" if deep else "")
 
 
 def _assumptions(certificates):

@@ -41,11 +41,12 @@ def verify(
     claims that are only sampled.
     """
     from attnprobe.cli import theory_tables
+    from attnprobe.theory.runs import settings
 
     if as_json and markdown:
         raise ValueError("give --json or --markdown, not both")
     entries = claim.select(names, claim.catalogue())
-    runs = [(entry, values) for entry, values in zip(entries, settings(entries, names, r, deep), strict=True)]
+    runs = [(entry, values) for entry, values in zip(entries, settings(entries, names, {} if r is None else {"r": r}, deep), strict=True)]
     found = sorted(results(runs, deep, jobs), key=lambda one: [entry.name for entry in entries].index(one.name))
     if certificates:
         from attnprobe.theory.certificates import write
@@ -87,7 +88,7 @@ def check(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where `the
         raise typer.Exit(EXIT_CONTRADICTION)
 
 
-def explain(names: Names):
+def explain_command(names: Names):
     """[bold]theory explain rank-bound[/bold]
 
     [bold]theory explain T5-tight[/bold]
@@ -95,23 +96,11 @@ def explain(names: Names):
     Say what a claim states and assumes, its proof, its limits, and how it is checked.
     """
     from attnprobe.cli.theory_tables import explanation
+    from attnprobe.theory.explanations import explain
 
     console = Console()
-    for entry in claim.select(names, claim.catalogue()):
-        console.print(explanation(entry, claim.load(entry)))
-
-
-def settings(entries, names, r, deep):
-    """Return each claim's overrides, r for those that take it; ValueError if a name means none that does, or if r is out of bounds."""
-    claims = [claim.load(entry) for entry in entries]
-    takes = {entry.name for entry, made in zip(entries, claims, strict=True) if "r" in made.spans}
-    for name in names or () if r is not None else ():
-        if not takes & {entry.name for entry in claim.select([name], claim.catalogue())}:
-            raise ValueError(f"{name} takes no r")
-    values = [{"r": r} if r is not None and "r" in made.spans else {} for made in claims]
-    for made, override in zip(claims, values, strict=True):
-        claim.settle(made, override, deep)
-    return values
+    for told in explain(*(names or ())):
+        console.print(explanation(told))
 
 
 def results(runs, deep, jobs):

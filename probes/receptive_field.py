@@ -22,7 +22,7 @@ def shares(training, spec):
     import torch
 
     model, task, step = training.judged[spec], training.task, training.recipe.steps
-    p, batch = training.stack.copy(torch.float64), next(training.evaluation(("test",), 1))
+    p, batch = training.stack.copy(torch.float64), next(training.evaluation.batches(("test",), 1))
     numbers = range(1, task.draws + 1) if model.random else (1,)
     found = {}
     for n, seed in enumerate(training.stack.seeds):

@@ -21,7 +21,7 @@ class Recipe:
     weight_decay: float = 0.0
     clip: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, (low, high) in {"steps": (1, 10**7), "batch": (1, MOST_BATCH), "warm_up": (0, 10**7)}.items():
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name} must be from {low} to {high}, not {getattr(self, name)}")
@@ -29,7 +29,7 @@ class Recipe:
             if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name} must be positive and finite, not {getattr(self, name)}")
 
-    def lr_at(self, step):
+    def lr_at(self, step: int) -> float:
         """The learning rate of a step, counted from 0."""
         if step < self.warm_up:
             return self.lr * (step + 1) / self.warm_up

@@ -7,7 +7,7 @@ of its names is looked up.
 import ast
 import difflib
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,15 +41,15 @@ class Registry(Mapping):
     Raises ValueError on an unknown name (with the nearest one) and on a name registered twice.
     """
 
-    def __init__(self, folder, module, noun):
+    def __init__(self, folder: Path | str, module: str, noun: str) -> None:
         self.folder, self.module, self.noun = Path(folder), module, noun
-        self.loaded = None
+        self.loaded: dict[str, Entry] | None = None
 
     @property
-    def entries(self):
+    def entries(self) -> dict[str, Entry]:
         """Every Entry by name, in order of file and line."""
         if self.loaded is None:
-            found = {}
+            found: dict[str, Entry] = {}
             for path in sorted(self.folder.glob("*.py")):
                 for entry in registered_in(path, f"{self.module}.{path.stem}"):
                     if entry.name in found:
@@ -82,7 +82,7 @@ class Registry(Mapping):
         return len(self.entries)
 
 
-def nearest(name, names):
+def nearest(name: str, names: Iterable[str]) -> str:
     """The end of a message about an unknown name: the nearest valid ones, or all of them."""
     close = difflib.get_close_matches(name.lower(), list(names), n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else f"; there are: {', '.join(names)}"

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
 import platform
+import tempfile
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from attnprobe.probes.arm import Arm, once
+from attnprobe.probes.arm import arm as read_arm
+from attnprobe.probes.arm import seeds as read_seeds
 from attnprobe.probes.mixers import intervention
-from attnprobe.probes.spec import Spec
+from attnprobe.probes.results import ArmResult, Results
 from attnprobe.probes.store import Store, identity
+from attnprobe.probes.tasks import TASKS
 from attnprobe.probes.workers import in_processes, in_this_process
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from attnprobe.probes.recipe import Recipe
+    from attnprobe.probes.tasks.task import Task
+
 MOST_WORKERS = 4  # each holds a copy of torch, 400 MB and more
-
-
-@dataclass(frozen=True)
-class Arm:
-    """One row of a comparison: a mechanism, under the name it was asked for by, and a head dimension.
-
-    A control is an arm again at a head dimension that suffices.
-    """
-
-    name: str
-    spec: Spec
-    head_dim: int
-    control: bool = False
-
-    def __str__(self):
-        return f"{self.name}@{self.head_dim}"
 
 
 @dataclass(frozen=True)
@@ -57,15 +55,6 @@ class Job:
         return tuple(sorted(set().union(*self.missing.values())))
 
 
-@dataclass(frozen=True)
-class ArmResult:
-    """An arm's stored records by seed, in the order asked for, and how many of them were not computed now."""
-
-    arm: Arm
-    records: dict
-    reused: int
-
-
 def default_workers():
     """How many arms to train side by side: one a core that this process may use, at most MOST_WORKERS."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -88,16 +77,90 @@ def named(task, arm, recipe, seed, device):
     return identity(task, arm.spec, arm.head_dim, recipe, seed, "float32", device)
 
 
-def run_probe(task, arms, seeds, recipe, store, device="cpu", threads=1, workers=1, fresh=False, watch=None):
-    """Train what is missing and return an ArmResult an arm, in order.
+def run_probe(
+    task: Task | str,
+    arms: Iterable[Arm | str] | None = None,
+    seeds: int | str | Iterable[int] = 15,
+    recipe: Recipe | None = None,
+    store: Store | str | Path | None = None,
+    device: str = "cpu",
+    threads: int = 1,
+    workers: int = 1,
+    fresh: bool = False,
+    watch: Any = None,
+) -> Results:
+    """Train what is missing and return the Results, an ArmResult an arm, in order.
 
-    Args: task: a Task; arms: Arms; seeds: ids; recipe: a Recipe; store: a Store; device: "cpu" | "cuda"; threads: torch
-    threads a worker; workers: processes that train arms side by side (1: in this process); fresh: compute every seed again;
-    watch: an object with started(arm, reused, missing), stepped(arm, step), finished(arm), told of progress.
+    Args: task: a Task, or the name of one; arms: Arms or texts (`rope`, `fir+fpa@8`), by default the task's own; seeds: a count
+    (15: 0..14), a range ("100:115"), or ids; recipe: a Recipe, by default the task's; store: a Store or a directory, whose
+    results are not computed again, or None to keep nothing; device: "cpu" | "cuda"; threads: torch threads a worker; workers:
+    processes that train arms side by side (1: in this process); fresh: compute every seed again; watch: an object with
+    started(arm, reused, missing), stepped(arm, step), finished(arm), told of progress.
+    Raises ValueError for what makes no sense, before anything is trained.
+
+    >>> from attnprobe.probes import Ladder, Recipe, run_probe
+    >>> results = run_probe(Ladder(r=4), ["fpa", "rope"], seeds=2, recipe=Recipe(steps=2, batch=4))
+    >>> [(str(found.arm), len(found.records)) for found in results]
+    [('fpa@4', 2), ('rope@4', 2)]
     """
-    watch = watch or Silent()
-    for arm in arms:
-        check(task, arm, recipe.steps)
+    task = TASKS[task]() if isinstance(task, str) else task
+    asked = listed(task, task.arms if arms is None else arms)
+    ids, recipe = asked_seeds(seeds), recipe or task.recipe
+    for name, value in {"threads": threads, "workers": workers}.items():
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, not {value}")
+    for one in asked:
+        check_home(task, one)
+        check(task, one, recipe.steps)
+    with kept(store) as held:
+        found = trained_arms(task, asked, ids, recipe, held, device, threads, workers, fresh, watch or Silent())
+    return Results(task, recipe, tuple(found))
+
+
+def listed(task, arms):
+    """Arms of Arms and texts, each mechanism and head dimension once. Raises ValueError."""
+    if isinstance(arms, str):
+        raise ValueError(f"arms is a list of arms, such as [{arms!r}], not the text {arms!r}")
+    asked = once(read_arm(one, task.head_dim) if isinstance(one, str) else one for one in arms)
+    if not asked:
+        raise ValueError("arms must name at least one arm")
+    return asked
+
+
+def asked_seeds(seeds):
+    """The ids that a count, a range as text, or ids mean, each >= 0. Raises ValueError."""
+    if isinstance(seeds, int | str):
+        return read_seeds(str(seeds), "seeds")
+    ids = tuple(seeds)
+    if not ids or len(set(ids)) < len(ids) or not all(isinstance(seed, int) and seed >= 0 for seed in ids):
+        raise ValueError(f"seeds must be different integers >= 0, at least one, not {ids!r}")
+    return ids
+
+
+def check_home(task, arm):
+    """Raise ValueError where a task or a part is defined in the script that runs: a result is named by the code of modules."""
+    for value in (task, *(part for layer in arm.spec.layers for part in layer.parts().values())):
+        if type(value).__module__ == "__main__":
+            name = type(value).__name__
+            raise ValueError(
+                f"{name} is defined in __main__, and results are named by the code of files that can be imported: move it to one"
+            )
+
+
+@contextlib.contextmanager
+def kept(store):
+    """A Store: the one given, that of a directory, or for None one that is gone afterwards."""
+    if isinstance(store, Store):
+        yield store
+    elif store is not None:
+        yield Store(store)
+    else:
+        with tempfile.TemporaryDirectory(prefix="attnprobe-") as root:
+            yield Store(root)
+
+
+def trained_arms(task, arms, seeds, recipe, store, device, threads, workers, fresh, watch):
+    """`run_probe` on values that are checked."""
     held = {arm: {} for arm in arms} if fresh else stored(task, arms, seeds, recipe, device, store)
     missing = lacking(arms, seeds, held)
     for arm in arms:

@@ -6,7 +6,7 @@ import functools
 import re
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 from attnprobe.probes.mixers.attention import AXES
 from attnprobe.probes.mixers.intervention import KINDS, Intervention
@@ -56,17 +56,17 @@ class MixerSpec:
     routing: Routing
     intervention: Intervention | None = None
 
-    def parts(self):
+    def parts(self) -> dict[str, Part]:
         """The parts in canonical order, by axis."""
         return {axis: getattr(self, axis) for axis in AXES}
 
-    def __str__(self):
+    def __str__(self) -> str:
         named = {axis: show(part) for axis, part in self.parts().items() if show(part) != DEFAULTS[axis]}
         if self.intervention:
             named["bias"] += f":{self.intervention}"
         return "+".join(named.values()) or "softmax"
 
-    def full(self):
+    def full(self) -> str:
         """The mechanism with every axis and every parameter written out: what a stored result is named by."""
         parts = "+".join(f"{axis}={show(part, every=True)}" for axis, part in self.parts().items())
         return parts + (f"+intervention={self.intervention}" if self.intervention else "")
@@ -79,7 +79,7 @@ class Spec:
     layers: tuple[MixerSpec, ...]
     swap: Routing | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.swap is None:
             return
         for layer in self.layers:
@@ -90,24 +90,24 @@ class Spec:
         if self.swap.parameters(Dims(1, 1, 1)):
             raise ValueError(f"spec {str(self)!r}: {self.swap.name} has parameters to train, and a swap trains nothing")
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "/".join(str(layer) for layer in self.layers) + (f">{show(self.swap)}" if self.swap else "")
 
-    def full(self):
+    def full(self) -> str:
         """Every axis and every parameter of every layer."""
         return "/".join(layer.full() for layer in self.layers) + (f">routing={show(self.swap, every=True)}" if self.swap else "")
 
     @property
-    def trained(self):
+    def trained(self) -> Spec:
         """What is trained: the spec without its swap."""
         return Spec(self.layers)
 
     @property
-    def judged(self):
+    def judged(self) -> Spec:
         """What the trained weights are judged under: the spec with the swapped routing in its layers."""
         return Spec(tuple(replace(layer, routing=self.swap) for layer in self.layers)) if self.swap else self
 
-    def of_layers(self, count):
+    def of_layers(self, count: int) -> tuple[MixerSpec, ...]:
         """The MixerSpecs of a model of `count` layers; ValueError if the spec names another number of them."""
         if len(self.layers) not in (1, count):
             raise ValueError(f"spec {str(self)!r} names {len(self.layers)} layers and the model has {count}; give one for all, or {count}")
@@ -120,7 +120,7 @@ def show(part, every=False):
     return part.name + (f"({','.join(f'{name}={value}' for name, value in values)})" if values else "")
 
 
-def parse(text):
+def parse(text: str) -> Spec:
     """Read a spec such as `rope`, `fir(taps=5)+fpa`, `fpa:clamp=0.3/fpa`, or `rope>sa(w=8)`: trained as rope, judged under sa.
 
     Raises ValueError with one line: an unknown part or parameter with the nearest one, a value of the wrong type or out of
@@ -209,7 +209,7 @@ def parse_intervention(text, where):
     return Intervention(kind, number(KINDS[kind], value, f"{where}: {kind}") if equals else None)
 
 
-def number(kind, text, where):
+def number(kind: type, text: str, where: str) -> Any:
     """`text` as an int or a float in plain ASCII digits, or as it is where kind is str. Raises ValueError that opens with `where`."""
     if kind is str or (text.isascii() and "_" not in text):
         try:

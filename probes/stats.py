@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 
 
-def clopper_pearson(k, n, level=0.95):
+def clopper_pearson(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
     """The exact interval of a rate of which k of n were seen: (low, high), each in [0, 1]. Clopper & Pearson 1934.
 
     >>> [round(x, 4) for x in clopper_pearson(15, 15)]
@@ -21,7 +22,7 @@ def clopper_pearson(k, n, level=0.95):
     return low, high
 
 
-def sign_test(wins, losses):
+def sign_test(wins: int, losses: int) -> float:
     """One-sided exact p of `wins` or more among wins + losses discordant pairs, each a fair coin; 1 if there are none.
 
     This is McNemar's exact test, one-sided.
@@ -33,7 +34,7 @@ def sign_test(wins, losses):
     return sum(math.comb(n, i) for i in range(wins, n + 1)) / 2**n
 
 
-def holm(ps):
+def holm(ps: Sequence[float]) -> list[float]:
     """Holm's step-down adjustment of p values, in the order given: each at most 1, monotone in rank. Holm 1979.
 
     >>> holm([0.01, 0.04, 0.03])
@@ -46,7 +47,7 @@ def holm(ps):
     return adjusted
 
 
-def discordant(reference, arm):
+def discordant(reference: Mapping[int, bool], arm: Mapping[int, bool]) -> tuple[list[int], list[int]]:
     """Seeds that only the reference solves, and seeds that only the arm solves; both map seed -> solved, over the same seeds."""
     if reference.keys() != arm.keys():
         raise ValueError("a paired test needs the same seeds on both sides")
@@ -55,14 +56,14 @@ def discordant(reference, arm):
     return wins, losses
 
 
-def median(values):
+def median(values: Iterable[float]) -> float:
     """The middle value, the mean of the two middle ones where their number is even."""
     ordered = sorted(values)
     half = len(ordered) // 2
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
-def mean_interval(values, level=0.95):
+def mean_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float | None, float | None]:
     """(mean, low, high) of a mean over seeds, by Student's t; (mean, None, None) of a single value.
 
     >>> [round(x, 3) for x in mean_interval([0.2, 0.3, 0.4])]

@@ -14,8 +14,10 @@ import json
 import os
 import re
 import tempfile
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from attnprobe.probes.code import digest
 from attnprobe.probes.mixers import kernel
@@ -31,7 +33,7 @@ class Store:
     Raises OSError at construction if the directory cannot be written.
     """
 
-    def __init__(self, root, warn=lambda line: None):
+    def __init__(self, root: str | Path, warn: Callable[[str], object] = lambda line: None) -> None:
         if not str(root):
             raise ValueError("a store must name a directory")
         self.root, self.warn = Path(root), warn
@@ -41,14 +43,17 @@ class Store:
         with tempfile.TemporaryFile(dir=self.root):
             pass  # an unwritable store is found out before anything is computed
 
-    def path(self, identity):
+    def path(self, identity: dict[str, Any]) -> Path:
         """STORE/<task>/<arm>/<key[:16]>.json for an identity made by `identity`."""
         arm = re.sub(r"[^A-Za-z0-9.+_=,-]", "~", identity["arm_name"])
         return self.root / identity["task"] / f"{arm}@{identity['head_dim']}" / f"{key(identity)[:16]}.json"
 
-    def load(self, identity):
+    def load(self, identity: dict[str, Any]) -> dict[str, Any] | None:
         """The stored record of an identity, or None; a file that does not hold it is set aside under `.corrupt`."""
         path = self.path(identity)
+        for folder in (path.parent.parent, path.parent):
+            if folder.exists() and not folder.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, "results are kept in this directory, and it is none", str(folder))
         if not path.exists():
             return None
         if not path.is_file():
@@ -66,7 +71,7 @@ class Store:
             return None
         return record
 
-    def save(self, identity, result, recorded):
+    def save(self, identity: dict[str, Any], result: dict[str, Any], recorded: dict[str, Any]) -> dict[str, Any]:
         """Write one seed's result and return its record."""
         record = {"schema": SCHEMA, "key": key(identity), "identity": identity, "result": result, "recorded": recorded}
         path = self.path(identity)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import traceback
+import types
 from collections import deque
 
 from attnprobe.probes.loading import load_text, loaded
@@ -17,7 +20,8 @@ def in_this_process(train, jobs, watch):
 def in_processes(train, jobs, workers, watch):
     """Train jobs in `workers` processes; yields (job, records) as they finish. train: a function of a module, of (job, progress).
 
-    A worker whose parent is gone fails at its next progress message, so a killed run leaves no process behind.
+    A worker whose parent is gone fails at its next progress message, so a killed run leaves no process behind. A worker does not
+    import the script that started it, so that a script needs no main guard.
     """
     import multiprocessing
     from multiprocessing.connection import wait
@@ -28,7 +32,8 @@ def in_processes(train, jobs, workers, watch):
         for _ in range(workers):
             ours, theirs = context.Pipe()
             process = context.Process(target=work, args=(train, theirs, loaded()), daemon=True)
-            process.start()
+            with hidden_main():
+                process.start()
             theirs.close()
             processes.append(process)
             running[ours] = waiting.popleft()
@@ -57,6 +62,17 @@ def in_processes(train, jobs, workers, watch):
             process.terminate()
         for process in processes:
             process.join()
+
+
+@contextlib.contextmanager
+def hidden_main():
+    """A bare __main__, so that a process that starts meanwhile imports none."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def work(train, connection, files):

@@ -1,8 +1,6 @@
 """The tree is what DESIGN says: the packages list, who may import whom, who may print, what stays out of start-up."""
 
 import ast
-import doctest
-import importlib
 import subprocess
 import sys
 import tomllib
@@ -75,14 +73,6 @@ def test_a_folder_imported_under_its_bare_name_says_what_to_do(top):
     done = subprocess.run([sys.executable, "-c", f"import {top}"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1
     assert f"import attnprobe.{top}" in done.stderr
-
-
-@pytest.mark.parametrize("path", [path for path in FILES if ">>>" in path.read_text()], ids=relative)
-def test_the_examples_in_docstrings_run(path):
-    module = importlib.import_module("attnprobe." + relative(path).removesuffix(".py").replace("/", "."))
-    outcome = doctest.testmod(module)
-    assert outcome.attempted > 0
-    assert outcome.failed == 0
 
 
 @pytest.mark.parametrize(

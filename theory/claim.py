@@ -14,8 +14,10 @@ import difflib
 import importlib
 import re
 import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent / "claims"
 # What a run without a failing case has shown, by kind: all cases of the scope, or a sample of them.
@@ -30,9 +32,9 @@ class Case:
     """
 
     holds: bool
-    witness: object = None
+    witness: Any = None
     size: int = 1
-    evidence: dict | None = None
+    evidence: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,13 @@ class Certificate:
     name: str
     kind: str
     source: str
-    scope: dict
+    scope: dict[str, Any]
     cases: int
     verdict: str  # verified | supported | refuted | vacuous
     assumption: str | None
     seconds: float
-    witness: object = None
-    evidence: tuple = ()
+    witness: Any = None
+    evidence: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -72,11 +74,11 @@ class Claim:
     kind: str
     source: str
     assumption: str | None
-    scope: dict = field(hash=False)
-    cases: object
+    scope: dict[str, Any] = field(hash=False)
+    cases: Callable[..., Iterator[Case]]
 
     @property
-    def spans(self):
+    def spans(self) -> dict[str, Span]:
         """The parameters that a caller may set: dict of name to Span."""
         return {name: value for name, value in self.scope.items() if isinstance(value, Span)}
 
@@ -93,7 +95,9 @@ class Entry:
     function: str
 
 
-def claim(name, kind, source, assumption=None, **scope):
+def claim(
+    name: str, kind: str, source: str, assumption: str | None = None, **scope: Any
+) -> Callable[[Callable[..., Iterator[Case]]], Claim]:
     """Decorate a generator function of Cases into a Claim; the function takes exactly the parameters that `scope` gives as Spans.
 
     kind: "exhaustive" (every instance of the scope), "exact" (finitely many exact computations, all of the scope), "symbolic" or
@@ -101,7 +105,7 @@ def claim(name, kind, source, assumption=None, **scope):
     """
     assert kind in PASSED, f"{name}: no such kind: {kind}"
 
-    def wrap(function):
+    def wrap(function: Callable[..., Iterator[Case]]) -> Claim:
         made = Claim(name, kind, source, assumption, scope, function)
         takes = function.__code__.co_varnames[: function.__code__.co_argcount]
         assert set(takes) == set(made.spans), f"{name} takes {takes}, its scope spans {tuple(made.spans)}"
@@ -110,7 +114,7 @@ def claim(name, kind, source, assumption=None, **scope):
     return wrap
 
 
-def settle(claim, overrides, deep=False):
+def settle(claim: Claim, overrides: dict[str, int], deep: bool = False) -> dict[str, int]:
     """Return {parameter: value} for a run of `claim`; ValueError for an override that it does not take or that is out of bounds.
 
     deep: take a Span's deep value, where it has one, in place of its default.
@@ -126,14 +130,15 @@ def settle(claim, overrides, deep=False):
     return usual | overrides
 
 
-def verify(claim, *, deep=False, watch=None, **overrides):
+def verify(claim: Claim, *, deep: bool = False, watch: Callable[[int], object] | None = None, **overrides: int) -> Certificate:
     """Run `claim` until its first failing case and return its Certificate; overrides set its Spans.
 
     deep: as in `settle`. watch: called with the number of cases so far after each Case. Raises ValueError for an override that the claim
     does not take or that is out of its bounds.
     """
     values = settle(claim, overrides, deep)
-    count, witness, verdict, evidence = 0, None, PASSED[claim.kind], []
+    count, witness, verdict = 0, None, PASSED[claim.kind]
+    evidence: list[dict[str, Any]] = []
     start = time.perf_counter()
     for case in claim.cases(**values):
         count += case.size
@@ -151,9 +156,9 @@ def verify(claim, *, deep=False, watch=None, **overrides):
     return Certificate(claim.name, claim.kind, claim.source, scope, count, verdict, claim.assumption, seconds, witness, tuple(evidence))
 
 
-def catalogue(folder=HERE):
+def catalogue(folder: Path = HERE) -> dict[str, Entry]:
     """Return {name: Entry} of the claims in folder/*.py, in the order of their numbers; ValueError for a name used twice."""
-    entries = {}
+    entries: dict[str, Entry] = {}
     for path in sorted(folder.glob("*.py")):
         for entry in _entries(path):
             if entry.name in entries:
@@ -162,14 +167,14 @@ def catalogue(folder=HERE):
     return dict(sorted(entries.items(), key=lambda item: _natural(item[0])))
 
 
-def select(names, entries):
+def select(names: Iterable[str] | None, entries: dict[str, Entry]) -> list[Entry]:
     """Return the Entries that `names` mean: a whole name (T5-tight), a family (T5) or its file's title (rank-bound); none means all.
 
     ValueError for an unknown one.
     """
     if not names:
         return list(entries.values())
-    chosen = {}
+    chosen: dict[str, Entry] = {}
     for name in names:
         found = [entry for entry in entries.values() if name in _names(entry)]
         if not found:
@@ -179,7 +184,7 @@ def select(names, entries):
     return list(chosen.values())
 
 
-def load(entry):
+def load(entry: Entry) -> Claim:
     """Import the file of an Entry and return its Claim."""
     return getattr(importlib.import_module(f"{__package__}.claims.{entry.module}"), entry.function)
 

@@ -27,7 +27,7 @@ def halfspaces(d, p):
 
 def count_circuits(d, p):
     """Return the number of halfspaces of the grid, d p <= 4, as alive sets of its points, beside a last key that is always alive."""
-    from attnprobe.theory.realise import realise
+    from attnprobe.theory.realisation import realise
 
     points = list(product(range(2**p), repeat=d))
     return realise([*points, (0,) * d], [*[0] * len(points), 1]).count

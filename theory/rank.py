@@ -4,8 +4,12 @@ Keys k_s in R^d and offsets o_s, the same for all alive sets; the last of the r 
 every alive logit q.k_s + o_s is strictly above every dead one. Keys are numbered 1..r, as in the paper.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from attnprobe.theory.exact import coordinates, null_vectors, read_head
 
@@ -18,32 +22,42 @@ class Impossible:
     theta between the dead and the alive logits l_s, 0 < sum lambda_s (l_s - theta) = sum lambda_s o_s <= 0, a contradiction.
     """
 
-    weights: tuple
-    alive: tuple
+    weights: tuple[int, ...]
+    alive: tuple[int, ...]
 
 
-def bound(r, offsets):
-    """Return the least head dimension at which some head realises all alive sets of r rungs: r-2 with per-key offsets, r-1 without (T5)."""
+def bound(r: int, offsets: bool) -> int:
+    """Return the least head dimension at which some head realises all alive sets of r rungs: r-2 with per-key offsets, r-1 without (T5).
+
+    >>> bound(10, offsets=True), bound(10, offsets=False)
+    (8, 9)
+    """
     _check_size(r, 0)
     return max(0, r - 2 if offsets else r - 1)
 
 
-def ceiling(r, d, offsets):
+def ceiling(r: int, d: int, offsets: bool) -> int:
     """Return how many of the 2^(r-1) alive sets a head of dimension d can realise at most (T6).
 
     r: rungs, at least 1. d: head dimension, at least 0. offsets: whether keys carry fixed offsets. Attained by keys in general position,
     with offsets if the last one is large: the alive sets are then the regions of r-1 hyperplanes in d+1 dimensions; without offsets they
     are half the regions of r hyperplanes through the origin (Cover 1965).
+
+    >>> ceiling(10, 4, offsets=False), ceiling(10, 4, offsets=True)
+    (256, 382)
     """
     _check_size(r, d)
     return sum(math.comb(r - 1, i) for i in range(min(r, d + 2 if offsets else d + 1)))
 
 
-def impossible(keys, offsets=None):
+def impossible(keys: Sequence[Sequence[Any]], offsets: Sequence[Any] | None = None) -> Impossible | None:
     """Return an Impossible set of this head, or None if the head realises every alive set.
 
     keys: r rows of D numbers; offsets: r numbers or None. Numbers are read exactly (exact.read_head). If D <= r-3 (r-2 without offsets)
     there always is one (T5): two independent dependencies leave one that spares the last key, whose sign is then free.
+
+    >>> impossible([[1], [2], [0]])
+    Impossible(weights=(-2, 1, 1), alive=(2, 3))
     """
     keys, offsets = read_head(keys, offsets)
     vectors = null_vectors(coordinates(keys))

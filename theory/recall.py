@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import comb
 
 
-def majority_ceiling(pairs, values):
+def majority_ceiling(pairs: int, values: int) -> Fraction:
     """E[max count] / pairs of `pairs` values drawn with replacement from `values`: the best share of right answers. A Fraction.
 
     Without a position and a key filter, weights and output depend on the context as a multiset of keys and values, in which

@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import comb
 
 
-def p_value(wins, losses):
+def p_value(wins: int, losses: int) -> Fraction:
     """Return P(Bin(wins + losses, 1/2) >= wins), 1 where no seed is discordant.
 
     >>> p_value(3, 0), p_value(4, 1)

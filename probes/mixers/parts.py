@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 FLOOR = 1e-6  # added to weights that may be 0 before their logarithm, ours
 
@@ -70,12 +71,13 @@ class Draw:
 
 
 class Part(ABC):
-    """A part of any axis.
+    """A part of any axis, under its `name` in a spec (by @register).
 
     surrogate: names of its parameters whose gradient is another's on purpose, so that finite differences are not asked of it.
     """
 
-    surrogate = ()
+    name: ClassVar[str]
+    surrogate: tuple[str, ...] = ()
 
     @abstractmethod
     def parameters(self, dims):

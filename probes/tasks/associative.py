@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from attnprobe.probes.tasks.task import Task, check_every_key
 
@@ -40,7 +41,7 @@ class Associative(Task):
     reference = "pn_fir_tau"
     absent = 0
     decoys = 0
-    amounts = ()
+    amounts: ClassVar[tuple[float, ...]] = ()
     start = 0
     valueless = 0
     shift = 0.0

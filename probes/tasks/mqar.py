@@ -47,7 +47,7 @@ class Mqar(Decoder):
     vocabulary: int = field(default=64, metadata={"help": "Tokens: the filler, keys, and from the middle on values."})
     pairs: int = field(default=4, metadata={"help": "Key-value pairs."})
     gap_exponent: float = field(default=0.01, metadata={"help": "a: a query's gap g has chance ~ g^(a-1)."})
-    layers: int | None = field(default=None, metadata={"help": "Layers of the model; default: 2, stacked 1."})
+    layers: int | None = field(default=None, metadata={"help": "Layers of the model; default: 2, stacked 1."})  # type: ignore[assignment]
     init_std: float = field(default=0.03, metadata={"help": "Standard deviation of initial weights."})
     field_std: float | None = field(default=None, metadata={"help": "The same of a bias's maps; default: as init_std."})
     stacked: bool = field(default=False, metadata={"help": "Key and value in one position; one layer."})

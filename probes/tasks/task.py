@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from attnprobe.probes.trace import Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    from attnprobe.probes.batch import Batch
+    from attnprobe.probes.model_spec import ModelSpec
+    from attnprobe.probes.recipe import Recipe
+    from attnprobe.probes.spec import Spec
 
 
 class Task(ABC):
@@ -24,11 +38,15 @@ class Task(ABC):
     the name in `score` that decides, with better "low" | "high" and threshold.
     """
 
+    name: ClassVar[str]
+    metric: ClassVar[str]
+    better: ClassVar[Literal["low", "high"]]
+    threshold: ClassVar[float]
     version = 1
     chosen_on = range(15)
     fresh = "100:115"
     leave = False
-    traced = ()
+    traced: tuple[Trace, ...] = ()
     heads = False
     gradient = False
     num_heads = 1
@@ -40,46 +58,46 @@ class Task(ABC):
     control_dim = None
     reference = "fpa"
     sets = None
-    ablation = ()
+    ablation: tuple[str, ...] = ()
     exhaustive = False
-    shown = ()
+    shown: tuple[str, ...] = ()
     lookup = False
-    readers = MappingProxyType({})
+    readers: Mapping[str, Any] = MappingProxyType({})
 
     @property
     @abstractmethod
-    def rule(self):
+    def rule(self) -> str:
         """When a seed is solved, in words, for the footer of a table."""
 
     @abstractmethod
-    def sample(self, rng, n):
+    def sample(self, rng: np.random.Generator, n: int) -> Batch:
         """n examples: numpy.random.Generator, int -> Batch of numpy arrays; a function of its arguments."""
 
     @abstractmethod
-    def evaluation(self, rng, size):
+    def evaluation(self, rng: np.random.Generator, size: int) -> Iterator[Batch]:
         """Evaluation data of one seed, in chunks: an iterator of Batches, `size` examples in all unless it is exhaustive."""
 
     @property
     @abstractmethod
-    def model(self):
+    def model(self) -> ModelSpec:
         """The ModelSpec."""
 
     @property
     @abstractmethod
-    def recipe(self):
+    def recipe(self) -> Recipe:
         """The Recipe that every arm is trained with by default."""
 
     @property
     @abstractmethod
-    def arms(self):
+    def arms(self) -> tuple[str, ...]:
         """The default arms, as spec strings."""
 
     @abstractmethod
-    def check(self, spec, head_dim):
+    def check(self, spec: Spec, head_dim: int) -> None:
         """Raise ValueError, with the reason, where a mechanism makes no sense on this task."""
 
     @abstractmethod
-    def picture(self, batch):
+    def picture(self, batch: Batch) -> Iterator[tuple[str, list[str]]]:
         """The first example of a numpy Batch, drawn: rows of (label, one short cell a position)."""
 
     def walks(self, batch):
@@ -87,15 +105,15 @@ class Task(ABC):
         return ()
 
     @abstractmethod
-    def loss(self, output, batch):
+    def loss(self, output: Any, batch: Batch) -> Any:
         """The training loss of each seed (N,)."""
 
     @abstractmethod
-    def score(self, output, batch):
+    def score(self, output: Any, batch: Batch) -> dict[str, Any]:
         """Metrics: name -> (N,), each a mean over the batch's examples."""
 
     @abstractmethod
-    def solved(self, score):
+    def solved(self, score: dict[str, Any]) -> Any:
         """Which seeds pass: (N,) boolean."""
 
 

@@ -216,6 +216,14 @@ def test_a_store_that_cannot_be_written_exits_2(tmp_path):
     assert str(tmp_path / "file") in done.stderr
 
 
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_a_store_whose_task_folder_is_a_file_exits_2(tmp_path, more):
+    (tmp_path / "ladder").write_text("")
+    done = invoke("run", "ladder", *QUICK, "--store", str(tmp_path), *more)
+    assert done.exit_code == 2
+    assert done.stderr == f"error: {tmp_path / 'ladder'}: results are kept in this directory, and it is none\n"
+
+
 @pytest.mark.parametrize(
     "arguments", [["-h"], ["run", "-h"], ["run", "ladder", "--help"], ["show", "-h"], ["bench", "-h"], ["bench", "training", "-h"]]
 )

@@ -259,7 +259,7 @@ def test_specs_of_a_mechanism_a_layer_train_at_any_depth(task, spec):
     for i, layer in enumerate(parse(spec).of_layers(task.layers), 1):
         assert (f"layer{i}.bias.field" in names) == layer.bias.field
     assert f"layer{task.layers + 1}.key" not in names
-    assert all(math.isfinite(value) for _, values in t.losses.items() for _, value in values)
+    assert all(math.isfinite(value) for _, values in t.journal.losses.items() for _, value in values)
 
 
 def test_seeds_that_may_leave_are_scored_as_in_the_whole_stack():

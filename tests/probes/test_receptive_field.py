@@ -53,7 +53,7 @@ def test_gradients_reach_what_products_of_the_masks_reach(spec, number, monkeypa
     t = training(spec)
     model, p = t.judged[parse(spec)], t.stack.copy(torch.float64)
     own = {name: value[1:] * 8 for name, value in p.items()}
-    batch = next(t.evaluation(("test",), 1))
+    batch = next(t.evaluation.batches(("test",), 1))
     draw = functools.partial(Draw, (6,), step=350, split="test", number=number)
     got = reached(model, own, model.residual(p, batch)[1:, :1], batch, draw, 6)
     for layer in model.layers:

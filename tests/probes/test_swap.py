@@ -35,7 +35,7 @@ def test_a_swapped_result_is_that_of_the_trained_weights_in_a_model_of_that_rout
     results = t.run(lambda step: None)
     swapped = Training(TASK, parse("rope+swa(w=4)"), 16, (0, 1), RECIPE, "cpu", None)
     swapped.stack.values.data.copy_(t.stack.values.data)
-    swapped.first_norms = t.first_norms
+    swapped.journal.first_norms = t.journal.first_norms
     score = swapped.score(swapped.model, RECIPE.steps, ("test",), TASK.test_size)
     assert [r["score"]["accuracy"] for r in results[SPECS[1]]] == score["accuracy"].tolist()
 

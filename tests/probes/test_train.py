@@ -267,8 +267,8 @@ def test_a_stored_head_and_the_query_give_the_model_s_logits():
     t = training("rope+fox", seeds=(0, 1), task=Ladder(r=4), d=5)
     t.block(0, 10)
     p = t.stack.copy(torch.float64)
-    batch = next(t.evaluation(("test",), None))
-    heads = t.heads(10)
+    batch = next(t.evaluation.batches(("test",), None))
+    heads = t.evaluation.heads(t.model, 10)
     weights = t.task.log_weights(t.model(p, batch, t.draws(10, "test")), batch)
     for n in range(2):
         keys, offsets = (torch.tensor(heads[n][name], dtype=torch.float64) for name in ("keys", "offsets"))

@@ -206,6 +206,6 @@ def test_theory_never_imports_torch_or_the_other_packages_and_only_numpy_at_modu
 def test_the_examples_in_docstrings_run():
     import doctest
 
-    from attnprobe.theory import realise
+    from attnprobe.theory import realisation
 
-    assert [doctest.testmod(module)[:2] for module in (alive, realise)] == [(0, 1), (0, 2)]
+    assert [doctest.testmod(module)[:2] for module in (alive, realisation)] == [(0, 1), (0, 2)]

@@ -8,7 +8,7 @@ import pytest
 
 from attnprobe.theory.heads import degenerate, generic
 from attnprobe.theory.rank import Impossible, bound, ceiling, impossible, refutes
-from attnprobe.theory.realise import realise
+from attnprobe.theory.realisation import realise
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from itertools import product
 
 from attnprobe.theory.claim import Case, Span, claim
 from attnprobe.theory.programs import greatest_margin
-from attnprobe.theory.realise import realise
+from attnprobe.theory.realisation import realise
 
 SHARED = "all heads add one mask, any function of the wanted sets, that covers key r too; each head wants a set of its own, key r in it"
 PRIME = (1 << 61) - 1  # a rank modulo a prime is at most the rank over the rationals

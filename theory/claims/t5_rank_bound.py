@@ -7,7 +7,7 @@ import numpy as np
 from attnprobe.theory.claim import Case, Span, claim
 from attnprobe.theory.heads import degenerate, generic, moment_curve, shown, spread
 from attnprobe.theory.rank import bound, dependency, impossible, refutes
-from attnprobe.theory.realise import realise
+from attnprobe.theory.realisation import realise
 
 SETTING = "one offset vector for all alive sets; the last key is always alive; realised = every alive logit strictly above every dead one"
 CHUNK = 1 << 15

@@ -6,7 +6,7 @@ from attnprobe.theory.claim import Case, Span, claim
 from attnprobe.theory.heads import degenerate, generic, moment_curve
 from attnprobe.theory.programs import greatest_margin
 from attnprobe.theory.rank import ceiling, dependency
-from attnprobe.theory.realise import realise
+from attnprobe.theory.realisation import realise
 
 SETTING = "one offset vector for all alive sets; the last key is always alive"
 GENERIC = f"{SETTING}; keys in general position, the last offset large"

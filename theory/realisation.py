@@ -5,7 +5,9 @@ sum lambda_s o_s <= 0 (Motzkin's transposition). Such a lambda is a sum of circu
 pattern, and one of these has sum lambda_s o_s <= 0 too: so circuits suffice, at most C(r, rho+1) with rho the rank of [K | 1].
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,22 +26,22 @@ class Realisation:
     """
 
     r: int
-    table: np.ndarray
+    table: np.ndarray[Any, np.dtype[np.bool_]]
     first_impossible: rank.Impossible | None
 
     @property
-    def count(self):
+    def count(self) -> int:
         """How many of the 2^(r-1) alive sets are realised."""
         return int(self.table.sum())
 
-    def realised(self, word):
+    def realised(self, word: int) -> bool:
         """Return whether the alive set of `word` is realised; ValueError if it is not in 0..2^(r-1)-1."""
         if not 0 <= word < len(self.table):
             raise ValueError(f"word must be in 0..{len(self.table) - 1} for r = {self.r}, got {word}")
         return bool(self.table[word])
 
 
-def realise(keys, offsets=None):
+def realise(keys: Sequence[Sequence[Any]] | np.ndarray, offsets: Sequence[Any] | np.ndarray | None = None) -> Realisation:
     """Return the Realisation of a head whose query is free and whose keys and offsets are fixed.
 
     keys: r rows of D numbers, r <= 20; offsets: r numbers, or None. Numbers are read exactly (exact.read_head); degenerate heads (repeated,

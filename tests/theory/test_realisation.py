@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from attnprobe.theory.heads import degenerate, generic, moment_curve
 from attnprobe.theory.rank import ceiling, refutes
-from attnprobe.theory.realise import realise
+from attnprobe.theory.realisation import realise
 
 
 def words(table):

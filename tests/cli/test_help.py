@@ -1,0 +1,100 @@
+"""Help, completion and citations: what every command says of itself, walked over all commands."""
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from attnprobe.cli import completion, probe, theory
+from attnprobe.cli.citations import PAPERS, papers
+from attnprobe.probes.spec import REGISTRIES, parse
+from attnprobe.probes.tasks import TASKS
+
+APPS = {"probe": probe.app, "theory": theory.app}
+
+
+def invoke(program, *arguments):
+    return CliRunner().invoke(APPS[program], list(arguments), env={"COLUMNS": "120"})
+
+
+def walk(group, path):
+    """Every command below a group, as a path of names; of a group of tasks the first and the last."""
+    yield path
+    context = typer.Context(group)
+    names = [name for name in group.list_commands(context) if not (command := group.get_command(context, name)).hidden]
+    for name in names if len(names) < 15 else (names[0], names[-1]):
+        command = group.get_command(context, name)
+        yield from walk(command, (*path, name)) if hasattr(command, "list_commands") else [(*path, name)]
+
+
+COMMANDS = [path for name, app in APPS.items() for path in walk(typer.main.get_command(app), (name,))]
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_command_s_help_opens_with_an_example_of_itself(path):
+    program, *rest = path
+    done = invoke(program, *rest, "-h")
+    assert done.exit_code == 0
+    assert done.stdout == invoke(program, *rest, "--help").stdout
+    lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    assert lines[0].startswith("Usage: ")
+    example = next(line for line in lines[1:] if line.startswith(program))
+    assert example.startswith(" ".join(path))
+    assert lines[1].startswith(program) or lines[2].startswith(program)  # a long usage takes two lines
+
+
+@pytest.mark.parametrize("program", APPS)
+def test_the_exit_codes_stand_in_the_help(program):
+    text = " ".join(invoke(program, "-h").stdout.split())
+    assert "Exit codes: 0; 1 " in text
+    assert "130 interrupted" in text
+
+
+@pytest.mark.parametrize(
+    ("typed", "near"),
+    [
+        (("probe", "lst"), "list"),
+        (("probe", "run", "lader"), "ladder"),
+        (("probe", "run", "ladder", "--sed", "3"), "--seeds"),
+        (("theory", "verfy"), "verify"),
+        (("theory", "verify", "--jsn"), "--json"),
+        (("theory", "explain", "rank-bond"), "rank-bound"),
+        (("probe", "cite", "fpaa"), "fpa"),
+    ],
+)
+def test_what_is_mistyped_is_answered_with_the_nearest(typed, near):
+    done = invoke(*typed)
+    assert done.exit_code == 2
+    assert near in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_an_arm_is_completed_by_the_parts_of_axes_that_it_lacks():
+    assert completion.arms("pn_") == ["pn_fir_tau"]
+    found = completion.arms("rope+fpa/fir(taps=5)+f")
+    assert "rope+fpa/fir(taps=5)+fox" in found
+    assert not [text for text in found if text.endswith("+fir")]
+    assert "rope+nope" not in completion.arms("rope+")
+    assert all(parse(text) for text in completion.arms("fir+"))
+
+
+def test_every_source_of_a_part_or_a_task_is_cited_or_ours():
+    entries = [*TASKS.entries.values(), *(entry for registry in REGISTRIES.values() for entry in registry.entries.values())]
+    for entry in entries:
+        source = entry.facts.get("paper", "")
+        assert papers(source) or source in ("", "no position encoding") or source.startswith("ours"), entry.name
+    assert len({entry.key for entry in PAPERS.values()}) == len(PAPERS)
+
+
+def test_cite_prints_bibtex_of_each_paper_once_and_names_what_has_none():
+    done = invoke("probe", "cite", "ladder", "fpa", "rope+fir/softmax", "rope>sa(w=4)", "nope")
+    assert done.exit_code == 0
+    assert [line for line in done.stdout.splitlines() if line.startswith("@")] == [
+        "@software{attnprobe,",
+        "@misc{fpa,",
+        "@misc{zhukov2026,",
+        "@article{su2021,",
+        "@misc{stochastic,",
+    ]
+    assert "nope: nothing to cite" in done.stderr
+    assert done.stdout.count("{") == done.stdout.count("}")
+    assert "expire" not in str(papers(REGISTRIES["bias"].entries["expiry"].facts["paper"])).lower()  # it says what it is not
