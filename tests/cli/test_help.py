@@ -6,6 +6,7 @@ from typer.testing import CliRunner
 
 from attnprobe.cli import completion, probe, theory
 from attnprobe.cli.citations import PAPERS, papers
+from attnprobe.cli.task_command import TaskGroup
 from attnprobe.probes.spec import REGISTRIES, parse
 from attnprobe.probes.tasks import TASKS
 
@@ -20,8 +21,8 @@ def walk(group, path):
     """Every command below a group, as a path of names; of a group of tasks the first and the last."""
     yield path
     context = typer.Context(group)
-    names = [name for name in group.list_commands(context) if not (command := group.get_command(context, name)).hidden]
-    for name in names if len(names) < 15 else (names[0], names[-1]):
+    names = [name for name in group.list_commands(context) if not group.get_command(context, name).hidden]
+    for name in (names[0], names[-1]) if isinstance(group, TaskGroup) else names:
         command = group.get_command(context, name)
         yield from walk(command, (*path, name)) if hasattr(command, "list_commands") else [(*path, name)]
 
