@@ -45,20 +45,22 @@ class Evaluation:
             yield stacked(found, self.device, torch.float64)
 
     def score(self, model, step, path, size, which=None):
-        """Each metric (N,), float64: the mean over the evaluation's examples, weights and sums in float64; of seeds where `which`."""
+        """Each metric (N,), float64: the mean over the evaluation's examples, weights and sums in float64; of seeds where `which`.
+        A score other than the task's metric is the mean over the chunks that have something to score, nan where none has."""
         import torch
 
         which = torch.ones(len(self.stack.seeds), dtype=torch.bool) if which is None else which
         seeds = chosen(self.stack.seeds, which)
         p = {name: value[which] for name, value in self.stack.copy(torch.float64).items()}
-        total, seen = {}, 0
+        total, seen = {}, {}
         with torch.no_grad():
             for batch in self.batches(path, size, seeds):
                 n = batch.tokens.shape[1]
                 for name, value in scores(self.task, model, p, batch, functools.partial(draws, seeds, step, "test")).items():
-                    total[name] = total.get(name, 0) + value * n
-                seen += n
-        return {name: value / seen for name, value in total.items()}
+                    there = torch.ones_like(value, dtype=torch.bool) if name == self.task.metric else ~value.isnan()
+                    total[name] = total.get(name, 0) + torch.where(there, value, 0) * n
+                    seen[name] = seen.get(name, 0) + there * n
+        return {name: value / seen[name] for name, value in total.items()}
 
     def followed(self, model, step):
         """What the task traces, on the fixed evaluation set: name -> (N,)."""

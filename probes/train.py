@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from attnprobe.probes.batch import stack
 from attnprobe.probes.blocks import BLOCK, blocks
 from attnprobe.probes.evaluation import CANDIDATE, Evaluation, chosen, draws, fresh
@@ -149,13 +151,11 @@ class Training:
             self.settle(one, self.stack.seeds, self.score(model, step, path, size), step, heads)
 
     def settle(self, one, seeds, score, step, heads=None):
-        """Write down what seeds score under one of the specs; a non-finite metric fails a seed."""
-        import torch
-
+        """Write down what seeds score under one of the specs; a non-finite score fails a seed, but for one of nothing, which it lacks."""
         solved = self.task.solved(score)
         for n, seed in enumerate(seeds):
-            values = {name: v[n].item() for name, v in score.items()}
-            bad = [name for name, v in score.items() if not torch.isfinite(v[n])]
+            values = {name: v[n].item() for name, v in score.items() if name == self.task.metric or not v[n].isnan()}
+            bad = [name for name, value in values.items() if not math.isfinite(value)]
             if bad:
                 self.journal.fail_under(one, seed, step, bad[0])
             else:

@@ -183,6 +183,7 @@ class Associative(Task):
 
 
 def share(x, where):
-    """The mean of x over the rows where `where`: two (N, B, rows) -> (N,)."""
-    kept = where.expand_as(x)
-    return (x * kept).sum((1, 2)).double() / kept.sum((1, 2))
+    """The mean of x over the rows where `where`: two (N, B, rows) -> (N,), nan where there are none."""
+    from attnprobe.probes.tasks.task import means_where
+
+    return means_where(x.double().flatten(1), where.expand_as(x).flatten(1))

@@ -112,7 +112,7 @@ class Decoder(Task):
         return losses.view(target.shape).sum((1, 2)) / (target != self.nothing).sum((1, 2))
 
     def score(self, output, batch):
-        """The share of right answers of each slice, 0 where it is empty; an evaluation's chunks are averaged by their sizes."""
+        """The share of right answers of each slice, nan where it is empty; an evaluation's chunks are averaged by their sizes."""
         asked = batch.target != self.nothing
         right = (output.argmax(-1) == batch.target).to(output.dtype).flatten(1)
         return {name: means_where(right, (asked & where).flatten(1)) for name, where in self.slices(batch).items()}

@@ -110,7 +110,7 @@ class Task(ABC):
 
     @abstractmethod
     def score(self, output: Any, batch: Batch) -> dict[str, Any]:
-        """Metrics: name -> (N,), each a mean over the batch's examples."""
+        """Metrics: name -> (N,), each a mean over the batch's examples; nan, but for `metric`, where the batch has none to score."""
 
     @abstractmethod
     def solved(self, score: dict[str, Any]) -> Any:
@@ -144,5 +144,10 @@ def check_routing(task, spec, seq_len):
 
 
 def means_where(values, mask):
-    """The mean of values (N, B) where mask (N, B) is True, a seed at a time: (N,); 0 where it is nowhere."""
-    return (values * mask).sum(-1) / mask.sum(-1).clamp(min=1)
+    """The mean of values (N, B) where mask (N, B) is True, a seed at a time: (N,); nan where it is nowhere, and nowhere else:
+    inf where a value that counts is not finite."""
+    import torch
+
+    mask = mask.expand_as(values)
+    mean = torch.where(mask, values, 0).sum(-1) / mask.sum(-1)
+    return mean.masked_fill(mask.any(-1) & ~mean.isfinite(), torch.inf)
