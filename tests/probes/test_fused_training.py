@@ -71,7 +71,7 @@ def test_weights_are_judged_by_the_formula_in_float64(monkeypatch):
     monkeypatch.setenv("PROBE_KERNELS", "fused")
     training = Training(TASK, parse("fpa"), 8, (0,), replace(TASK.recipe, batch=2), DEVICE, None)
     monkeypatch.setattr(kernel, "attention", None)
-    training.first_norms[0] = 1.0
+    training.journal.first_norms[0] = 1.0
     assert training.score(training.model, 0, ("test",), 4)[TASK.metric].dtype == torch.float64
 
 
