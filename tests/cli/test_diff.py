@@ -81,7 +81,7 @@ def test_an_export_stands_for_its_store(stores, tmp_path, form):
 def test_one_store_s_older_results_are_held_against_today_s(tmp_path, fill, monkeypatch):
     root = tmp_path / "results"
     with monkeypatch.context() as patch:
-        patch.setattr(store_module, "digest", lambda modules: "1" * 64)
+        patch.setattr(store_module, "digest", lambda *modules: "1" * 64)
         patch.setattr(Ladder, "version", 0)
         fill(root, TASK, "fpa@4", {0: SOLVED, 1: SOLVED})
     fill(root, TASK, "fpa@4", {0: SOLVED, 1: NOT})
@@ -98,7 +98,7 @@ def test_one_store_s_older_results_are_held_against_today_s(tmp_path, fill, monk
 def test_today_s_result_counts_before_a_later_one_of_other_code(tmp_path, fill, monkeypatch):
     root, other = tmp_path / "results", tmp_path / "other"
     with monkeypatch.context() as patch:
-        patch.setattr(store_module, "digest", lambda modules: "1" * 64)
+        patch.setattr(store_module, "digest", lambda *modules: "1" * 64)
         fill(root, TASK, "fpa@4", {0: NOT}, date="2027-01-01T00:00:00+00:00")
     for place in (root, other):
         fill(place, TASK, "fpa@4", {0: SOLVED})

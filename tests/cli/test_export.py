@@ -29,7 +29,7 @@ def invoke(*arguments, **environment):
 def store(tmp_path, fill, monkeypatch):
     root = tmp_path / "results"
     with monkeypatch.context() as patch:
-        patch.setattr(store_module, "digest", lambda modules: "1" * 64)
+        patch.setattr(store_module, "digest", lambda *modules: "1" * 64)
         fill(root, TASK, "fpa@4", {7: 0.5})
     fill(root, TASK, "fpa@4", {0: 0.01, 1: 0.02, 2: None}, entropy=0.125)
     fill(root, TASK, "rope@4", {0: 0.5, 1: 0.02, 2: 0.3})
@@ -185,7 +185,7 @@ def test_bad_input_is_one_line_and_exit_2(store, what):
 
 def test_a_store_of_old_results_alone_has_nothing_to_export(tmp_path, fill, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(store_module, "digest", lambda modules: "1" * 64)
+        patch.setattr(store_module, "digest", lambda *modules: "1" * 64)
         fill(tmp_path, TASK, "fpa@4", {7: 0.5})
     done = invoke("export", "--csv", "--store", str(tmp_path))
     assert done.exit_code == 2

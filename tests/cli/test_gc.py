@@ -33,7 +33,7 @@ def store(tmp_path, fill, monkeypatch):
     """A store with one file of every kind; names -> paths."""
     root = tmp_path / "results"
     with monkeypatch.context() as patch:
-        patch.setattr(store_module, "digest", lambda modules: "1" * 64)
+        patch.setattr(store_module, "digest", lambda *modules: "1" * 64)
         fill(root, TASK, "alibi@4", {7: 0.5})
     fill(root, TASK, "fpa@4", {0: 0.01, 1: 0.02, 2: 0.03})
     old, first, second, third = (held.path for held in holdings(root))

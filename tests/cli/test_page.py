@@ -56,7 +56,7 @@ def invoke(*arguments):
 def store(tmp_path, fill, monkeypatch):
     root = tmp_path / "results"
     with monkeypatch.context() as patch:
-        patch.setattr(store_module, "digest", lambda modules: "1" * 64)
+        patch.setattr(store_module, "digest", lambda *modules: "1" * 64)
         fill(root, TASK, "alibi@4", {7: 0.5})
     fill(root, TASK, "fpa@4", {0: 0.01, 1: 0.02, 2: None})
     fill(root, TASK, "rope@4", {0: 0.5, 1: 0.02})
@@ -269,7 +269,7 @@ def test_bad_input_is_one_line_and_exit_2(store, what):
 
 def test_a_store_of_old_results_alone_makes_no_page(tmp_path, fill, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(store_module, "digest", lambda modules: "1" * 64)
+        patch.setattr(store_module, "digest", lambda *modules: "1" * 64)
         fill(tmp_path / "old", TASK, "fpa@4", {0: 0.1})
     out = tmp_path / "report.html"
     done = invoke("--store", str(tmp_path / "old"), "--out", str(out))

@@ -27,7 +27,7 @@ def store(tmp_path, fill, monkeypatch):
     """Three seeds of today, two of other code, one arm at a width, and another task."""
     root = tmp_path / "results"
     with monkeypatch.context() as patch:
-        patch.setattr(store_module, "digest", lambda modules: "1" * 64)
+        patch.setattr(store_module, "digest", lambda *modules: "1" * 64)
         fill(root, TASK, "fpa@4", {0: 0.01, 7: 0.5})
     fill(root, TASK, "fpa@4", {0: 0.01, 1: 0.5, 3: None}, date="2026-12-01T00:00:00+00:00")
     fill(root, TASK, "rope@7", {0: 0.2})

@@ -137,7 +137,7 @@ def test_what_today_s_code_says_is_asked_once_an_arm(tmp_path, fill, monkeypatch
 
 
 def test_a_change_of_code_makes_what_is_stored_older(tmp_path, fill, monkeypatch):
-    monkeypatch.setattr(store_module, "digest", lambda modules: "1" * 64)
+    monkeypatch.setattr(store_module, "digest", lambda *modules: "1" * 64)
     fill(tmp_path, TASK, "fpa@4", {3: 0.01})
     assert one(tmp_path).state == "current"
     monkeypatch.undo()
