@@ -1,4 +1,4 @@
-"""Every command that the README shows in a console block runs and exits 0, and its example of a new part works."""
+"""Every command that README and docs show in a console block runs and exits 0, and the README's examples work."""
 
 import os
 import re
@@ -10,23 +10,36 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-COMMANDS = [line[2:] for block in re.findall(r"```console\n(.*?)```", README, re.S) for line in block.splitlines() if line.startswith("$ ")]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+README = PAGES[0].read_text(encoding="utf-8")
+BLOCKS = [
+    [line[2:] for line in block.splitlines() if line.startswith("$ ")]
+    for page in PAGES
+    for block in re.findall(r"```console\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+]
 (EXAMPLE,) = re.findall(r"```python\n(.*?)```", README, re.S)  # of a part, in a file that its commands call mine.py
+(SESSION,) = re.findall(r"```pycon\n(.*?)```", README, re.S)
+
+
+def run(command, folder):
+    """What a shown command prints, in a folder that holds mine.py."""
+    program, *arguments = shlex.split(command)
+    done = subprocess.run([Path(sys.executable).parent / program, *arguments], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_of_the_readme_runs(command, tmp_path):
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block[0])
+def test_the_commands_of_a_block_run_one_after_the_other(block, tmp_path):
     (tmp_path / "mine.py").write_text(EXAMPLE)
-    program, *arguments = shlex.split(command)
-    done = subprocess.run([Path(sys.executable).parent / program, *arguments], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+    for command in block:
+        before = set(tmp_path.iterdir())
+        assert run(command, tmp_path) or set(tmp_path.iterdir()) > before, f"{command} neither printed nor wrote anything"
 
 
 def test_the_readme_shows_commands():
-    assert len(COMMANDS) >= 8
+    assert sum(map(len, BLOCKS)) >= 30
 
 
 @pytest.mark.slow
@@ -38,3 +51,20 @@ def test_the_readme_s_new_part_passes_every_check_and_runs_from_one_file(tmp_pat
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "COLUMNS": "160"})
         assert done.returncode == 0, done.stdout + done.stderr
         assert "mine" in done.stdout
+
+
+@pytest.mark.slow
+def test_the_readme_s_session_gives_what_it_shows(tmp_path):
+    (tmp_path / "session.txt").write_text(SESSION)
+    done = subprocess.run([sys.executable, "-m", "doctest", "session.txt"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_the_pages_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    anchors = {
+        re.sub(r"[^a-z0-9 -]", "", line.lstrip("# ").lower()).replace(" ", "-") for line in text.splitlines() if line.startswith("#")
+    }
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        assert target[1:] in anchors if target.startswith("#") else (page.parent / target).exists(), target
