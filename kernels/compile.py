@@ -1,9 +1,10 @@
 """Cross-compiles the fused kernels for GPUs that need not be there, and holds what comes out to a budget.
 
 `python -m attnprobe.kernels.compile` compiles for sm_80 and sm_90 with the tools inside triton's wheel and prints, of each kernel,
-registers a thread, bytes of stack and of shared memory, and of its hot loop the instructions a warp, those on the matrix units
-and those that spill. Nothing runs, so nothing is timed. Exit 1: a hot loop spills, shared memory exceeds the GPU's, or the loop
-is longer than budget.json, our own measurements, allows. Addresses, T and strides are compiled as multiples of 16.
+registers a thread, bytes of stack and of shared memory, and of its hot loop the instructions a warp: all, those on the matrix
+units, special functions (mufu), asynchronous copies and spills. Nothing runs, so nothing is timed. Exit 1: a hot loop spills,
+shared memory exceeds the GPU's, or the loop is longer than budget.json, our own measurements, allows. Addresses, T and strides are
+compiled as multiples of 16.
 
 Which kernels there are, and how each is launched, its own fused module says (`listing`).
 """
@@ -31,7 +32,7 @@ from attnprobe.kernels.listing import BYTES
 
 TOOLS = Path(triton.__file__).parent / "backends/nvidia/bin"
 SHARED = {80: 163 * 1024, 90: 227 * 1024}  # bytes a block may have
-COLUMNS = ("registers", "stack", "shared", "loop", "mma", "spills")
+COLUMNS = ("registers", "stack", "shared", "loop", "mma", "mufu", "async", "spills")
 COUNTED = {"mma": ("HMMA", "HGMMA", "DMMA"), "spills": ("LDL", "STL"), "mufu": ("MUFU",), "async": ("LDGSTS", "UBLKCP")}
 SLACK = 1.1  # a longer loop by more than this fails: another ptxas schedules a few per cent differently
 

@@ -41,12 +41,12 @@ class Listed:
         return "fp32" if name.startswith("scale") else "*fp32"
 
 
-def of_loop(name, kind, head_dim, dtype, skip=False):
-    """The three passes of the loop with one KIND of bias; skip: walking lists of live tiles."""
+def of_loop(name, kind, head_dim, dtype, skip=False, exact=True):
+    """The three passes of the loop with one KIND of bias; skip: walking lists of live tiles; exact: as in `loop.lean`."""
     tiles = launch.tiles_for(head_dim, BYTES[dtype])
     shape = {"D": head_dim, "WIDE": launch.wide(head_dim), "KIND": kind, "WIDEN": False, "SKIP": skip}
     ahead = {"M": tiles.queries, "N": tiles.keys, "WITHIN": launch.log2(tiles.queries), "ROUNDED": dtype != "fp32"}
-    within, back = {"WITHIN": launch.log2(tiles.block), "EXACT": True}, backward_options(tiles)
+    within, back = {"WITHIN": launch.log2(tiles.block), "EXACT": exact}, backward_options(tiles)
     yield Listed(f"{name} forward", loop.forward, shape | ahead, forward_options(tiles), LISTS)
     yield Listed(f"{name} key_gradients", loop.key_gradients, shape | within | {"N": tiles.block}, back, LISTS)
     yield Listed(f"{name} query_gradients", loop.query_gradients, shape | within | {"M": tiles.block}, back, LISTS)

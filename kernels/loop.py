@@ -132,7 +132,7 @@ def reciprocal(x):
 def tanh(x):
     """The hyperbolic tangent, to 2^-11 by the GPU's one instruction; its interpreter twin is exact."""
     if EMULATED:
-        return 1.0 - 2.0 / (1.0 + tl.exp2(2.0 * LOG2E * x))
+        return 1.0 - 2.0 / (1.0 + tl.exp2(x * LOG2E * 2.0))
     else:
         return tl.inline_asm_elementwise("tanh.approx.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1)
 
