@@ -8,8 +8,8 @@ from rich.table import Table
 WARM, TIMED = 5, 20  # steps
 
 
-def step_seconds(task, arm, seeds, recipe, device, threads):
-    """Seconds a training step of the stacked seeds takes here: the median of TIMED steps after WARM."""
+def step_seconds(task, arm, seeds, recipe, device, threads, warm=WARM, timed=TIMED):
+    """Seconds a training step of the stacked seeds takes here: the median of `timed` steps after `warm`."""
     import torch
 
     from attnprobe.probes.stats import median
@@ -19,11 +19,18 @@ def step_seconds(task, arm, seeds, recipe, device, threads):
     training = Training(task, arm.spec, arm.head_dim, seeds, recipe, device, None)
     data, B = training.data(0), recipe.batch
     times = []
-    for i in range(WARM + TIMED):
+    for i in range(warm + timed):
         start = time.perf_counter()
-        training.step(data.examples(i * B, (i + 1) * B), 0)
+        _, norms = training.step(data.examples(i * B, (i + 1) * B), 0)
+        norms.sum().item()  # waits for a device
         times.append(time.perf_counter() - start)
-    return median(times[WARM:])
+    return median(times[warm:])
+
+
+def wall(costs, workers):
+    """(seconds, jobs side by side) of jobs that take `costs` seconds each, at best."""
+    side_by_side = max(1, min(workers, len(costs)))
+    return max([sum(costs) / side_by_side, *costs]), side_by_side
 
 
 def show(task, arms, seeds, recipe, store, device, threads, fresh, workers):
@@ -44,10 +51,9 @@ def show(task, arms, seeds, recipe, store, device, threads, fresh, workers):
         table.add_row(f"{arm.name}{' (control)' * arm.control}", *cells)
     out = console()
     out.print(table)
-    side_by_side = max(1, min(workers, len(costs)))
-    wall = max([sum(costs) / side_by_side, *costs])
+    seconds, side_by_side = wall(costs, workers)
     out.print(
-        f"{sum(costs):.0f} s of training, about {wall:.0f} s with {side_by_side} worker{'s' * (side_by_side > 1)}, "
+        f"{sum(costs):.0f} s of training, about {seconds:.0f} s with {side_by_side} worker{'s' * (side_by_side > 1)}, "
         f"measured on {TIMED} steps an arm; evaluation and start-up come on top. Results: {store.root}",
         highlight=False,
     )

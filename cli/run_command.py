@@ -83,7 +83,7 @@ def shared_options(task):
         "as_json": option(bool, False, "Print the run as JSON, and nothing else, on stdout.", OUTPUT, "--json"),
         "as_csv": option(bool, False, "Print every column as CSV, and nothing else, on stdout.", OUTPUT, "--csv"),
         "as_markdown": option(bool, False, "Print the table as markdown, and nothing else, on stdout.", OUTPUT, "--markdown"),
-        "quiet": option(bool, False, "No progress on stderr.", OUTPUT, "--quiet", "-q"),
+        "quiet": option(bool, False, "No estimate and no progress on stderr.", OUTPUT, "--quiet", "-q"),
     }
 
 
@@ -166,11 +166,14 @@ def run(
         show(task, arms, ids, recipe, kept, device, threads, fresh, workers or default_workers())
         return
 
+    from attnprobe.cli.cost import warning
     from attnprobe.cli.progress import watch
 
     workers = 1 if device == "cuda" else workers or default_workers()
 
     def train(arms, seeds, recipe):
+        if not output["quiet"] and (said := warning(task, arms, seeds, recipe, device, threads, fresh, workers, kept)):
+            print(said, file=sys.stderr, flush=True)
         with watch(arms, steps, output["quiet"]) as seen:
             return run_probe(task, arms, seeds, recipe, kept, device, threads, workers, fresh, seen)
 
