@@ -140,15 +140,29 @@ def test_each_class_is_what_it_says_of_every_pair(size):
 
 
 def test_two_look_ups_bound_a_tile_as_tightly_as_its_pairs_do_where_its_keys_have_one_level():
-    """With one level for all keys the highest bias of a tile is that of its corner: a tile is dead iff all of its pairs are."""
+    """With one level for all keys the corners' biases are a tile's highest and lowest: it is dead, or alive, iff all its pairs are."""
     _, (q, k, v, phi, psi, beta) = drawn("fpa")
-    tiles = SIZES["one size"]
-    found = classes(launch.problem(q, k, v, None, tiles), phi, 0 * psi, beta)[..., :6, :6]
-    b = bias("fpa", [phi.double(), 0 * psi.double(), beta.double()])[..., :96, :96]
-    highest = b.unflatten(-1, (6, 16)).amax(-1).unflatten(-2, (6, 16)).amax(-2)
-    off = ~torch.ones(6, 6, dtype=torch.bool, device=b.device).triu()
-    assert (found == DEAD)[..., off].any()
-    assert torch.equal((found == DEAD)[..., off], (highest < PRUNE)[..., off])
+    tiles, level = SIZES["one size"], 0 * psi + torch.tensor([[0.0], [-6.0]], device=DEVICE)
+    found = classes(launch.problem(q, k, v, None, tiles), phi, level, beta)[..., :6, :6]
+    highest, lowest = extremes(bias("fpa", [x.double() for x in (phi, level, beta)]))
+    off = ~torch.ones(6, 6, dtype=torch.bool, device=phi.device).triu()
+    for kind, proven in ((DEAD, highest < PRUNE), (ALIVE, lowest == 0)):
+        assert (found == kind)[..., off].any()
+        assert torch.equal((found == kind)[..., off], proven[..., off])
+
+
+def test_a_tile_of_fox_is_dead_iff_all_of_its_pairs_are():
+    _, inputs = drawn("fox")
+    dead = dead_tiles("fox", inputs, SIZES["one size"])[..., :6, :6]
+    highest, _ = extremes(bias("fox", [inputs[3].double()]))
+    assert dead.any()
+    assert torch.equal(dead, (highest < PRUNE) & ~torch.ones(6, 6, dtype=torch.bool, device=dead.device).triu())
+
+
+def extremes(b):
+    """The highest and the lowest of b (B, H, 100, 100) in each of the whole tiles of 16 by 16: (B, H, 6, 6)."""
+    tiled = b[..., :96, :96].unflatten(-1, (6, 16)).unflatten(-3, (6, 16))  # (B, H, 6, 16, 6, 16)
+    return tiled.amax((-3, -1)), tiled.amin((-3, -1))
 
 
 @pytest.mark.parametrize("size", SIZES)
