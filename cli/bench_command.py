@@ -6,12 +6,16 @@ from typing import Annotated
 
 import typer
 
+from attnprobe.cli import completion
 from attnprobe.cli.shell import command
 
 
 @command
 def training(
-    arm: Annotated[list[str] | None, typer.Option(metavar="SPEC[@D]", help="An arm, repeatable; default: the ladder's.")] = None,
+    arm: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SPEC[@D]", autocompletion=completion.arms, help="An arm, repeatable; default: the ladder's."),
+    ] = None,
     r: Annotated[int, typer.Option(help="Rungs of the ladder.")] = 10,
     seeds: Annotated[str, typer.Option(help="A count or a range of seeds.")] = "15",
     steps: Annotated[int, typer.Option(help="Optimiser steps a training.")] = 200,

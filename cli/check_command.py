@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from attnprobe.cli import completion
 from attnprobe.cli.load import LoadOption
 from attnprobe.cli.shell import command
 
@@ -18,7 +19,14 @@ SCHEMA = 1
 
 @command
 def check(
-    what: Annotated[list[str], typer.Argument(metavar="SPEC|TASK|FILE", help="Mechanisms, tasks, or Python files that register some.")],
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SPEC|TASK|FILE",
+            help="Mechanisms, tasks, or Python files that register some.",
+            autocompletion=completion.tasks_and_arms,
+        ),
+    ],
     load: LoadOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")] = False,
 ):

@@ -9,7 +9,8 @@ from attnprobe.cli import completion
 from attnprobe.cli.shell import command
 
 Names = Annotated[
-    list[str] | None, typer.Argument(metavar="NAME", help="Tasks, parts or specs; none: the suite alone.", autocompletion=completion.arms)
+    list[str] | None,
+    typer.Argument(metavar="NAME", help="Tasks, parts or specs; none: the suite alone.", autocompletion=completion.tasks_and_arms),
 ]
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from attnprobe.cli import completion
 from attnprobe.cli.task_command import TaskGroup, task_options, typer_command
 from attnprobe.probes.tasks import TASKS
 
@@ -59,7 +60,13 @@ class FieldGroup(TaskGroup):
 def measuring(task):
     """The options that say what is measured, as name -> (annotation, default)."""
     return {
-        "arm": (Annotated[list[str] | None, typer.Option(help="An arm, repeatable; default: the task's.", metavar="SPEC[@D]")], None),
+        "arm": (
+            Annotated[
+                list[str] | None,
+                typer.Option(help="An arm, repeatable; default: the task's.", metavar="SPEC[@D]", autocompletion=completion.arms),
+            ],
+            None,
+        ),
         "seeds": (Annotated[str, typer.Option(help="A count (3 is 0:3) or a range (100:103).")], "3"),
         "untrained": (Annotated[bool, typer.Option("--untrained", help="Measure the initial weights; train nothing.")], False),
         "steps": (Annotated[int, typer.Option(help="Optimiser steps.")], task().recipe.steps),

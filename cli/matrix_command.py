@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from attnprobe.cli import completion
 from attnprobe.cli.load import LoadOption
 from attnprobe.cli.lr_grid import SELECTION
 from attnprobe.cli.shell import EXIT_CONTRADICTION, EXIT_SEEDS_FAILED, command
@@ -17,15 +18,18 @@ COMMA = re.compile(r",(?![^()]*\))")  # a comma outside parentheses
 WHAT, TRAINING, OUTPUT = "What is crossed", "How it is trained and where it is kept", "What is printed"
 
 
-def flag(default, text, panel, *names):
+def flag(default, text, panel, *names, complete=None):
     """The option of a parameter."""
-    return typer.Option(*names, help=text, rich_help_panel=panel, show_default=default)
+    return typer.Option(*names, help=text, rich_help_panel=panel, show_default=default, autocompletion=complete)
 
 
 @command
 def matrix(
-    tasks: Annotated[str | None, flag("all", "Tasks, joined by commas.", WHAT)] = None,
-    mixers: Annotated[str | None, flag("the named ones", "Mechanisms: names or specs, joined by commas.", WHAT)] = None,
+    tasks: Annotated[str | None, flag("all", "Tasks, joined by commas.", WHAT, complete=completion.tasks_by_comma)] = None,
+    mixers: Annotated[
+        str | None,
+        flag("the named ones", "Mechanisms: names or specs, joined by commas.", WHAT, complete=completion.arms_by_comma),
+    ] = None,
     load: LoadOption = None,
     seeds: Annotated[str, flag(True, "A count (5 is 0:5) or a range (100:105).", TRAINING)] = "5",
     steps: Annotated[int | None, flag("each recipe's", "Optimiser steps of every arm: a smoke test.", TRAINING)] = None,

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from attnprobe.cli import completion
 from attnprobe.cli.plot_curves_command import CurvesGroup
 from attnprobe.cli.plot_field_command import FieldFigureGroup
 from attnprobe.cli.plot_size_command import SizeGroup
@@ -15,7 +16,9 @@ Out = Annotated[str, typer.Option("--out", help="The figure's file, .png or .svg
 StoreOption = Annotated[str, typer.Option(help="Directory of results to read.", envvar="PROBE_STORE")]
 Seeds = Annotated[str, typer.Option(help="A count (15 is 0:15) or a range (100:115), of what is stored.")]
 Steps = Annotated[int | None, typer.Option(help="Optimiser steps of the runs.", show_default="each recipe's")]
-Arms = Annotated[list[str] | None, typer.Option("--arm", help="An arm, repeatable; default: the task's.", metavar="SPEC")]
+Arms = Annotated[
+    list[str] | None, typer.Option("--arm", help="An arm, repeatable; default: the task's.", metavar="SPEC", autocompletion=completion.arms)
+]
 
 plots = typer.Typer(**GROUP, cls=Group)
 curves = typer.Typer(**GROUP, cls=CurvesGroup)

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from attnprobe.cli import completion
+
 
 def option(kind, default, text, *flags, **more):
     """An option as (annotation, default)."""
@@ -14,7 +16,13 @@ def reading(task, kind):
     """The options of every figure that reads a task's stored results."""
     recipe = task().recipe
     return {
-        "arm": option(list[str] | None, None, f"An arm, repeatable; default: {', '.join(task().arms)}.", metavar="SPEC[@D]"),
+        "arm": option(
+            list[str] | None,
+            None,
+            f"An arm, repeatable; default: {', '.join(task().arms)}.",
+            metavar="SPEC[@D]",
+            autocompletion=completion.arms,
+        ),
         "head_dim": option(int, task.head_dim, "Head dimension of arms without @D."),
         "seeds": option(str, "15", "A count (15 is 0:15) or a range (100:115), of what is stored."),
         "steps": option(int, recipe.steps, "Optimiser steps of the run."),

@@ -6,13 +6,17 @@ from typing import Annotated
 
 import typer
 
+from attnprobe.cli import completion
 from attnprobe.cli.shell import command
 
 
 @command
 def plot_walk(
     r: Annotated[int, typer.Option(help="Rungs.")] = 8,
-    arm: Annotated[list[str] | None, typer.Option("--arm", help="An arm, repeatable.", metavar="SPEC", show_default="fpa, rope")] = None,
+    arm: Annotated[
+        list[str] | None,
+        typer.Option("--arm", help="An arm, repeatable.", metavar="SPEC", autocompletion=completion.arms, show_default="fpa, rope"),
+    ] = None,
     head_dim: Annotated[int, typer.Option(help="Head dimension of all arms.")] = 4,
     seed: Annotated[int, typer.Option(help="The seed that is trained, and whose first example is drawn.")] = 0,
     word: Annotated[

@@ -7,22 +7,31 @@ from typing import Annotated, Literal
 
 import typer
 
+from attnprobe.cli import completion
 from attnprobe.cli.shell import EXIT_CONTRADICTION, EXIT_SEEDS_FAILED, command
 
 QUICK_SEEDS = "100:105"
 WHAT, TRAINING, OUTPUT, REFERENCE = "What is reproduced", "How it is trained and where it is kept", "What is printed", "A frozen reference"
 
 
-def flag(default, text, panel, *names):
+def flag(default, text, panel, *names, complete=None):
     """The option of a parameter."""
-    return typer.Option(*names, help=text, rich_help_panel=panel, show_default=default)
+    return typer.Option(*names, help=text, rich_help_panel=panel, show_default=default, autocompletion=complete)
 
 
 @command
 def reproduce(
     source: Annotated[Literal["fpa", "pn-fir-tau", "stochastic", "all"], typer.Argument(help="Whose figures.")] = "all",
     quick: Annotated[bool, flag(False, "Five seeds and fewer figures.", WHAT, "--quick")] = False,
-    tasks: Annotated[str | None, flag("all", "Figures of these tasks alone, joined by commas; `theory` is what is computed.", WHAT)] = None,
+    tasks: Annotated[
+        str | None,
+        flag(
+            "all",
+            "Figures of these tasks alone, joined by commas; `theory` is what is computed.",
+            WHAT,
+            complete=completion.tasks_by_comma,
+        ),
+    ] = None,
     seeds: Annotated[str | None, flag(f"100:115, --quick {QUICK_SEEDS}", "A count (15 is 0:15) or a range.", WHAT)] = None,
     steps: Annotated[int | None, flag("the recipe's", "Optimiser steps of every arm: a smoke test, no reproduction.", TRAINING)] = None,
     workers: Annotated[int | None, flag("one a core, at most 4", "Arms trained side by side.", TRAINING)] = None,

@@ -55,8 +55,10 @@ class TaskGroup(Group):
         return [name for name, entry in TASKS.entries.items() if entry.facts.get("family", "").startswith(self.family)]
 
     def get_command(self, ctx, cmd_name):
-        """The command of a task; an unknown name ends with one line and exit 2."""
+        """The command of a task; an unknown name ends with one line and exit 2; None in completion."""
         names = self.list_commands(ctx)
+        if cmd_name not in names and ctx.resilient_parsing:  # a shell completes
+            return None
         if cmd_name not in names:
             ctx.fail(f"unknown task {cmd_name!r}{nearest(cmd_name, names)}")
         return self.command_of(cmd_name)

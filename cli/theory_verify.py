@@ -12,10 +12,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from attnprobe.cli import completion
 from attnprobe.cli.shell import EXIT_CONTRADICTION
 from attnprobe.theory import claim
 
-Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Claims (T5-tight), families (T5) or titles (rank-bound).")]
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="NAME", help="Claims (T5-tight), families (T5) or titles (rank-bound).", autocompletion=completion.claims),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")]
 REFRESH = 0.1  # seconds between two updates of the live line
 

@@ -178,10 +178,14 @@ def select(names: Iterable[str] | None, entries: dict[str, Entry]) -> list[Entry
     for name in names:
         found = [entry for entry in entries.values() if name in _names(entry)]
         if not found:
-            known = {known: None for entry in entries.values() for known in _names(entry)}
-            raise ValueError(f"no claim is named {name}; the nearest is {_nearest(name, known)}")
+            raise ValueError(f"no claim is named {name}; the nearest is {_nearest(name, names_of(entries))}")
         chosen.update((entry.name, entry) for entry in found)
     return list(chosen.values())
+
+
+def names_of(entries: dict[str, Entry]) -> list[str]:
+    """Return every name that `select` knows, each once."""
+    return list(dict.fromkeys(known for entry in entries.values() for known in _names(entry)))
 
 
 def load(entry: Entry) -> Claim:

@@ -1,5 +1,9 @@
 """Help, completion and citations: what every command says of itself, walked over all commands."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -56,6 +60,12 @@ def test_the_exit_codes_stand_in_the_help(program):
         (("probe", "lst"), "list"),
         (("probe", "run", "lader"), "ladder"),
         (("probe", "run", "ladder", "--sed", "3"), "--seeds"),
+        (("probe", "run", "ladder", "--arm", "rope+alib"), "alibi"),
+        (("probe", "run", "ladder", "--arm", "swa(v=3)"), "w"),
+        (("probe", "plot", "curvs"), "curves"),
+        (("probe", "check", "ladde"), "ladder"),
+        (("probe", "matrix", "--tasks", "recal"), "recall"),
+        (("theory", "explain", "T5-tigh"), "T5-tight"),
         (("theory", "verfy"), "verify"),
         (("theory", "verify", "--jsn"), "--json"),
         (("theory", "explain", "rank-bond"), "rank-bound"),
@@ -76,6 +86,57 @@ def test_an_arm_is_completed_by_the_parts_of_axes_that_it_lacks():
     assert not [text for text in found if text.endswith("+fir")]
     assert "rope+nope" not in completion.arms("rope+")
     assert all(parse(text) for text in completion.arms("fir+"))
+
+
+COMPLETE = """
+import sys
+from attnprobe.cli import {program}
+sys.argv = [{program!r}]
+try:
+    {program}.app(prog_name={program!r})
+finally:
+    print(*sorted({{"numpy", "torch", "sympy", "scipy", "matplotlib"}} & set(sys.modules)), file=sys.stderr, end="")
+"""
+
+
+@pytest.mark.parametrize(
+    ("typed", "some", "never"),
+    [
+        ("probe run la", ["ladder", "latch"], "recall"),
+        ("probe run ladder --ar", ["--arm"], "--seeds"),
+        ("probe run ladder --arm rope+fp", ["rope+fpa", "rope+fpa-hard"], "rope+fir"),
+        ("probe field latch --arm rop", ["rope"], "nope"),
+        ("probe plot walk --arm al", ["alibi", "alibi-fixed"], "fpa"),
+        ("probe check co", ["copy", "count"], "fpa"),
+        ("probe cite fp", ["fpa", "fpa-sum"], "ladder"),
+        ("probe matrix --tasks ladder,re", ["ladder,recall"], "recall"),
+        ("probe matrix --mixers rope,fir(taps=5,sigma=2)+f", ["rope,fir(taps=5,sigma=2)+fpa"], "rope,fir(taps=5,sigma=2)+fir"),
+        ("theory ver", ["verify"], "list"),
+        ("theory verify T5-t", ["T5-tight"], "T5-grid"),
+        ("theory explain ra", ["rank-bound"], "T5"),
+        ("probe run lader --ar", [], "--arm"),
+    ],
+)
+def test_a_shell_completes_what_is_typed_and_loads_nothing_heavy_for_it(typed, some, never):
+    program, words = typed.split()[0], typed.split()
+    bash = {f"_{program.upper()}_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(words) - 1)}
+    code = COMPLETE.format(program=program)
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | bash, capture_output=True, text=True)
+    found = done.stdout.split()
+    assert set(some) <= set(found)
+    assert never not in found
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_a_script_that_asks_the_program(shell):
+    done = subprocess.run(
+        [sys.executable, "-c", "from attnprobe.cli import probe; probe.app(prog_name='probe')"],
+        env=os.environ | {"_PROBE_COMPLETE": f"source_{shell}"},
+        capture_output=True,
+        text=True,
+    )
+    assert f"_PROBE_COMPLETE=complete_{shell}" in done.stdout
 
 
 def test_every_source_of_a_part_or_a_task_is_cited_or_ours():
