@@ -34,6 +34,12 @@ class Softmin:
         """The early part's share, in [0, 1]."""
         return (early - late).sigmoid_()
 
+    @staticmethod
+    def part(held, early, late):
+        """What of `held` goes to the early part, in one pass."""
+        d = early - late
+        return torch.ops.aten.softplus_backward.grad_input(held, d, 1.0, 40.0, grad_input=d)
+
 
 class Min:
     """Heights -phi combine by maximum; the gradient goes to the higher part, the earlier one on ties."""
@@ -44,6 +50,10 @@ class Min:
     def share(early, late):
         """1 where the early part has the minimum, else 0."""
         return (early >= late).to(early.dtype)
+
+    @staticmethod
+    def part(held, early, late):
+        return held * (early >= late)
 
 
 class PathBias(torch.autograd.Function):
@@ -128,7 +138,7 @@ def share_out(heights, grad, values, op, of_query):
     d_beta += (live * near).sum((0, 1, 2))
     held[:, :, 0] = blocks(d_prefix)
     held[-1, :, 1:] += blocks(d_suffix).transpose(0, 1)
-    return joined(given_back(steps, ranges, held, op)), d_psi, d_beta
+    return joined(given_back(ranges, held, op)), d_psi, d_beta
 
 
 def passed(grad, value, out=None):

@@ -18,23 +18,38 @@ def ranges_within(steps, combine, empty):
     """steps (n, G, R) combined over every range (s, t] within a block, s = -1 its start: (n, G, n + 1, R), t first, `empty` at s >= t."""
     n, G, R = steps.shape
     ranges = steps.new_full((n, G, n + 1, R), empty)
-    ranges[0, :, 0] = steps[0]
-    by_query, step = ranges.unbind(), steps[:, :, None].unbind()
-    for t in range(1, n):
-        combine(by_query[t - 1].narrow(1, 0, t + 1), step[t], out=by_query[t].narrow(1, 0, t + 1))
+    single(ranges).copy_(steps.movedim(0, -1))
+    for l in range(n.bit_length() - 1):
+        across, early, late = crossing(ranges, l)
+        combine(early, late, out=across)
     return ranges
 
 
-def given_back(steps, ranges, held, op):
-    """The gradient that each range of `ranges_within` holds (n, G, n + 1, R), given to the steps: (n, G, R)."""
-    early = op.share(ranges[:-1], steps[1:, :, None])  # of what comes before t
-    own = held.sum(2)
-    by_query, shares = held.unbind(), early.unbind()
-    for t in reversed(range(1, len(held))):
-        by_query[t - 1].narrow(1, 0, t).addcmul_(by_query[t].narrow(1, 0, t), shares[t - 1].narrow(1, 0, t))
-    found = held.sum(2)
-    found[1:] += own[:-1] - found[:-1]  # less what went down to t - 1: all that it holds beyond its own
-    return found
+def given_back(ranges, held, op):
+    """The gradient that each range of `ranges_within` holds (n, G, n + 1, R), given to the steps: (n, G, R). Consumes `held`."""
+    for l in reversed(range(len(held).bit_length() - 1)):
+        (_, early, late), (across, d_early, d_late) = crossing(ranges, l), crossing(held, l)
+        to_early = op.part(across, early, late)
+        d_early += to_early.sum(1, keepdim=True)
+        d_late += torch.sub(across, to_early, out=to_early).sum(3, keepdim=True)
+    return single(held).movedim(-1, 0)
+
+
+def single(ranges):
+    """The ranges (t - 1, t] of `ranges_within`: (G, R, n)."""
+    return ranges.diagonal(dim1=0, dim2=2)
+
+
+def crossing(ranges, l):
+    """Ranges of `ranges_within` that cross the middle of a block of 2^{l+1}, and their two parts: views (n / 2^{l+1}, 2^l, G, 2^l, R), t before s."""
+    n, G, _, R = ranges.shape
+    t, g, s, r = ranges.stride()
+    size, strides = 1 << l, ((2 << l) * (t + s), t, g, s, r)
+
+    def cells(queries, keys, first):
+        return ranges.as_strided((n >> l + 1, queries, G, keys, R), strides, first)
+
+    return cells(size, size, size * t), cells(1, size, (size - 1) * t), cells(size, 1, size * (t + s))
 
 
 def doubled(ranges, combine):
