@@ -53,6 +53,7 @@ class Min:
 
     @staticmethod
     def part(held, early, late):
+        """What of `held` goes to the early part."""
         return held * (early >= late)
 
 

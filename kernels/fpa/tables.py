@@ -41,7 +41,10 @@ def single(ranges):
 
 
 def crossing(ranges, l):
-    """Ranges of `ranges_within` that cross the middle of a block of 2^{l+1}, and their two parts: views (n / 2^{l+1}, 2^l, G, 2^l, R), t before s."""
+    """Ranges of `ranges_within` that cross the middle of a block of 2^{l+1}, and their two parts.
+
+    Views (n / 2^{l+1}, 2^l, G, 2^l, R), t before s.
+    """
     n, G, _, R = ranges.shape
     t, g, s, r = ranges.stride()
     size, strides = 1 << l, ((2 << l) * (t + s), t, g, s, r)
