@@ -42,7 +42,7 @@ def test_results_of_other_code_have_a_row_of_their_own(store):
     assert ["fpa", "4", "0:2,", "3:4", "1/3", "(1", "failed)", "current", "2026-12-01"] in lines
     assert ["fpa", "4", "0:1,", "7:8", "1/2", "older;", "other", "code", "2026-11-30"] in lines
     assert "recall" not in done.stdout
-    assert "4 current, 2 older" in done.stdout
+    assert "4 current, 2 older" in " ".join(done.stdout.split())  # a long path folds the line
     assert "never mixed" in done.stdout
 
 
