@@ -56,6 +56,11 @@ class Bias:
     def levels(self):
         return 1 if self.lowest is None else self.lowest.shape[-2]
 
+    @property
+    def constants(self):
+        """What the loop is compiled for."""
+        return {"KIND": self.kind, "SKIP": self.skip is not None}
+
 
 @dataclass(frozen=True)
 class BiasGradient:
@@ -96,18 +101,21 @@ class Problem:
         B, H, T, _ = self.q.shape
         return B * H, -(-T // block)
 
-    def constants(self, bias):
-        widen = loop.INTERPRETED and self.q.dtype == torch.bfloat16
-        return {"D": self.q.shape[-1], "WIDE": self.wide, "KIND": bias.kind, "WIDEN": widen, "SKIP": bias.skip is not None}
+    @property
+    def constants(self):
+        """What every kernel is compiled for: D, as padded, and whether the interpreter needs wider operands."""
+        return {"D": self.q.shape[-1], "WIDE": self.wide, "WIDEN": loop.INTERPRETED and self.q.dtype == torch.bfloat16}
 
     @property
     def rounded(self):
         """Whether o's dtype holds less than the fp32 it is computed in."""
         return self.q.dtype != torch.float32
 
-    def sizes(self, bias):
+    @property
+    def sizes(self):
+        """T, H, and the query heads that share a head of keys."""
         _, H, T, _ = self.q.shape
-        return T, self.padded, H, H // self.k.shape[1], bias.levels
+        return T, H, H // self.k.shape[1]
 
 
 def forward(problem, bias):
@@ -121,12 +129,13 @@ def forward(problem, bias):
     rest = torch.empty_like(o) if problem.rounded else o
     F, lowest, psi, beta = (lse if x is None else x for x in (bias.F, bias.lowest, bias.psi, bias.beta))
     lists = (lse, lse) if bias.skip is None else bias.skip.forward
+    T, H, group = problem.sizes
     with torch.cuda.device_of(q):
         loop.forward[problem.grid(tiles.queries)](
             q, k, v, o, rest, lse, F, lowest, psi, beta, *lists,
-            *problem.sizes(bias), problem.scale * loop.LOG2E.value, *strides(q, k, v, o),
+            T, problem.padded, H, group, bias.levels, problem.scale * loop.LOG2E.value, *strides(q, k, v, o),
             M=tiles.queries, N=tiles.keys, WITHIN=log2(tiles.queries), num_warps=tiles.forward_warps, num_stages=tiles.forward_stages,
-            ROUNDED=problem.rounded, **problem.constants(bias),
+            ROUNDED=problem.rounded, **problem.constants, **bias.constants,
         )  # fmt: skip
     return o, rest, lse
 
@@ -135,76 +144,31 @@ def backward(problem, bias, o, rest, lse, do, found):
     """dq, dk and dv; `found`, a BiasGradient, is filled."""
     q, k, v, block = problem.q, problem.k, problem.v, problem.tiles.block
     do = do if do.stride(-1) == 1 else do.contiguous()
-    G = k.shape[1]
+    T, H, group = problem.sizes
     delta, dq = torch.empty_like(lse), torch.empty_like(q)
-    dk, dv = (torch.empty(q.shape, dtype=k.dtype if q.shape[1] == G else torch.float32, device=q.device) for _ in range(2))
+    dk, dv = (torch.empty(q.shape, dtype=k.dtype if group == 1 else torch.float32, device=q.device) for _ in range(2))
     F, lowest, psi, beta = (lse if x is None else x for x in (bias.F, bias.lowest, bias.psi, bias.beta))
     mass, by_key, by_query, cells = (lse if x is None else x for x in (found.mass, found.by_key, found.by_query, found.cells))
     of_keys, of_queries = ((lse, lse), (lse, lse)) if bias.skip is None else (bias.skip.by_key, bias.skip.by_query)
-    grid, constants = problem.grid(block), problem.constants(bias)
-    numbers = *problem.sizes(bias), problem.scale, problem.scale * loop.LOG2E.value, *strides(q, k, v, do)
+    read = q, k, v, do, lse, delta
+    of_bias = F, lowest, psi, beta, mass
+    numbers = T, problem.padded, H, group, bias.levels, problem.scale, problem.scale * loop.LOG2E.value, *strides(q, k, v, do)
     options = {"num_warps": problem.tiles.backward_warps, "num_stages": problem.tiles.backward_stages}
-    options |= constants | {"WITHIN": log2(block), "EXACT": found.exact}
+    options |= problem.constants | bias.constants | {"WITHIN": log2(block), "EXACT": found.exact}
+    grid = problem.grid(block)
     with torch.cuda.device_of(q):
         loop.row_dots[grid](
-            o,
-            rest,
-            do,
-            delta,
-            *problem.sizes(bias)[:3],
-            *strides(o, do),
-            D=q.shape[-1],
-            WIDE=problem.wide,
-            M=block,
-            ROUNDED=problem.rounded,
-        )
+            o, rest, do, delta, T, problem.padded, H, *strides(o, do),
+            D=q.shape[-1], WIDE=problem.wide, M=block, ROUNDED=problem.rounded,
+        )  # fmt: skip
         loop.key_gradients[grid](
-            q,
-            k,
-            v,
-            do,
-            lse,
-            delta,
-            dk,
-            dv,
-            F,
-            lowest,
-            psi,
-            beta,
-            mass,
-            by_key,
-            cells,
-            by_key,
-            *of_keys,
-            *numbers,
-            *strides(dk),
-            N=block,
-            **options,
-        )
+            *read, dk, dv, *of_bias, by_key, cells, by_key, *of_keys, *numbers, *strides(dk), N=block, **options
+        )  # fmt: skip
         loop.query_gradients[grid](
-            q,
-            k,
-            v,
-            do,
-            lse,
-            delta,
-            dq,
-            F,
-            lowest,
-            psi,
-            beta,
-            mass,
-            by_query,
-            cells,
-            by_query,
-            *of_queries,
-            *numbers,
-            *strides(dq),
-            M=block,
-            **options,
-        )
-    if q.shape[1] != G:
-        dk, dv = (d.unflatten(1, (G, -1)).sum(2).to(k.dtype) for d in (dk, dv))
+            *read, dq, *of_bias, by_query, cells, by_query, *of_queries, *numbers, *strides(dq), M=block, **options
+        )  # fmt: skip
+    if group > 1:
+        dk, dv = (d.unflatten(1, (-1, group)).sum(2).to(k.dtype) for d in (dk, dv))
     return dq, dk, dv
 
 

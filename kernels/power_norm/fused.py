@@ -317,8 +317,8 @@ class Attention(torch.autograd.Function):
         live = torch.empty(*grid, grid[1] * (tiles.queries // tiles.keys), dtype=torch.int8, device=q.device).zero_() if flagged else o
         with torch.cuda.device_of(q):
             forward[grid](
-                q, k, v, o, mean, top, total, index, live, threshold, *sizes(problem), problem.scale, *launch.strides(q, k, v, o),
-                M=tiles.queries, N=tiles.keys, GATE=ctx.gate, INDEXED=wanted, FLAGGED=flagged, **constants(problem),
+                q, k, v, o, mean, top, total, index, live, threshold, *problem.sizes, problem.scale, *launch.strides(q, k, v, o),
+                M=tiles.queries, N=tiles.keys, GATE=ctx.gate, INDEXED=wanted, FLAGGED=flagged, **problem.constants,
                 num_warps=tiles.forward_warps, num_stages=tiles.forward_stages,
             )  # fmt: skip
         ctx.save_for_backward(q, k, v, threshold, mean, top, total, index, live)
@@ -338,12 +338,12 @@ class Attention(torch.autograd.Function):
         if ctx.skip_silent:
             tiles = live_tiles(live.bool(), problem.tiles.queries, problem.tiles.keys, block, q.shape[2])
             of_query, of_key = lists(tiles), lists(tiles.mT)
-        numbers = *sizes(problem), problem.scale, *launch.strides(q, k, v, do)
+        numbers = *problem.sizes, problem.scale, *launch.strides(q, k, v, do)
         options = {"num_warps": problem.tiles.backward_warps, "num_stages": problem.tiles.backward_stages, "LISTED": ctx.skip_silent}
-        options |= constants(problem)
+        options |= problem.constants
         with torch.cuda.device_of(q):
             row_terms[grid](
-                mean, do, top, total, delta, edge, weight, factor, *sizes(problem)[:2], problem.scale, *launch.strides(do),
+                mean, do, top, total, delta, edge, weight, factor, *problem.sizes[:2], problem.scale, *launch.strides(do),
                 D=q.shape[-1], WIDE=problem.wide, M=block, GATE=ctx.gate,
             )  # fmt: skip
             key_gradients[grid](
@@ -377,16 +377,6 @@ def by_head(tau, q):
 
 def by_row(q, dtype):
     return torch.empty(q.shape[:-1], dtype=dtype, device=q.device)
-
-
-def sizes(problem):
-    _, H, T, _ = problem.q.shape
-    return T, H, H // problem.k.shape[1]
-
-
-def constants(problem):
-    widen = loop.INTERPRETED and problem.q.dtype == torch.bfloat16
-    return {"D": problem.q.shape[-1], "WIDE": problem.wide, "WIDEN": widen}
 
 
 def kernels(head_dim, dtype):

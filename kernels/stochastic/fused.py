@@ -223,9 +223,9 @@ class Attention(torch.autograd.Function):
         perm = checked(perm, q) if ctx.permuted else torch.zeros(1, 1, dtype=torch.int32, device=q.device)
         with torch.cuda.device_of(q):
             forward[problem.grid(tiles.queries)](
-                q, k, v, o, rest, lse, perm, *sizes(problem), *ctx.window, problem.scale * loop.LOG2E.value,
+                q, k, v, o, rest, lse, perm, *problem.sizes, *ctx.window, problem.scale * loop.LOG2E.value,
                 *launch.strides(q, k, v, o), stride_of(perm), M=tiles.queries, N=tiles.keys, PERMUTED=ctx.permuted,
-                ROUNDED=problem.rounded, **constants(problem), num_warps=tiles.forward_warps, num_stages=tiles.forward_stages,
+                ROUNDED=problem.rounded, **problem.constants, num_warps=tiles.forward_warps, num_stages=tiles.forward_stages,
             )  # fmt: skip
         ctx.save_for_backward(q, k, v, o, rest, lse, perm)
         return o
@@ -239,9 +239,9 @@ class Attention(torch.autograd.Function):
         (_, H, T, _), G, block = q.shape, k.shape[1], problem.tiles.block
         delta, dq, grid = torch.empty_like(lse), torch.empty_like(q), problem.grid(block)
         dk, dv = (torch.empty(q.shape, dtype=k.dtype if q.shape[1] == G else torch.float32, device=q.device) for _ in range(2))
-        numbers = *sizes(problem), *ctx.window, problem.scale, problem.scale * loop.LOG2E.value, *launch.strides(q, k, v, do)
+        numbers = *problem.sizes, *ctx.window, problem.scale, problem.scale * loop.LOG2E.value, *launch.strides(q, k, v, do)
         options = {"num_warps": problem.tiles.backward_warps, "num_stages": problem.tiles.backward_stages, "PERMUTED": ctx.permuted}
-        options |= constants(problem)
+        options |= problem.constants
         with torch.cuda.device_of(q):
             row_dots[grid](
                 o, rest, do, delta, T, T, H, *launch.strides(o, do),
@@ -282,16 +282,6 @@ def checked(perm, q):
 
 def stride_of(perm):
     return 0 if perm.shape[0] == 1 else perm.stride(0)
-
-
-def sizes(problem):
-    _, H, T, _ = problem.q.shape
-    return T, H, H // problem.k.shape[1]
-
-
-def constants(problem):
-    widen = loop.INTERPRETED and problem.q.dtype == torch.bfloat16
-    return {"D": problem.q.shape[-1], "WIDE": problem.wide, "WIDEN": widen}
 
 
 def kernels(head_dim, dtype):
