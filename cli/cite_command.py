@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from attnprobe.cli import completion
+from attnprobe.cli.load import LoadOption
 from attnprobe.cli.shell import command
 
 Names = Annotated[
@@ -15,7 +16,7 @@ Names = Annotated[
 
 
 @command
-def cite(names: Names = None):
+def cite(names: Names = None, load: LoadOption = None):
     """[bold]probe cite ladder fpa pn_fir_tau > refs.bib[/bold]
 
     [bold]probe cite[/bold]    the suite alone

@@ -81,7 +81,8 @@ def pick(store, names, older):
     left = len(found) - len(kept)
     if left:
         hint = "" if older else "; --older adds those that can be read"
-        print(f"note: {left} of {len(found)} results are not of today's code or version and left out{hint}", file=sys.stderr)
+        which = "not of today's code, or of a file that is not loaded"
+        print(f"note: {left} of {len(found)} results are {which}, and left out{hint}", file=sys.stderr)
     if not kept:
         raise ValueError(f"{store} holds nothing to export; `probe results --store {store}` shows what there is")
     return sorted(kept, key=place)

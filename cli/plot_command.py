@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from attnprobe.cli import completion
+from attnprobe.cli.load import LoadOption
 from attnprobe.cli.plot_curves_command import CurvesGroup
 from attnprobe.cli.plot_field_command import FieldFigureGroup
 from attnprobe.cli.plot_size_command import SizeGroup
@@ -81,6 +82,7 @@ def plot_ladder(
     steps: Steps = None,
     store: StoreOption = "results",
     out: Out = "ladder.png",
+    load: LoadOption = None,
 ):
     """[bold]probe plot ladder --out ladder.svg[/bold]
 
@@ -103,6 +105,7 @@ def plot_matrix(
     steps: Steps = None,
     store: StoreOption = "results",
     out: Out = "matrix.png",
+    load: LoadOption = None,
 ):
     """[bold]probe plot matrix --out matrix.svg[/bold]
 

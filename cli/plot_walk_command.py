@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from attnprobe.cli import completion
+from attnprobe.cli.load import LoadOption
 from attnprobe.cli.shell import command
 
 
@@ -25,6 +26,7 @@ def plot_walk(
     steps: Annotated[int | None, typer.Option(help="Optimiser steps.", show_default="the recipe's")] = None,
     store: Annotated[str, typer.Option(help="Directory of results, which keeps the maps too.", envvar="PROBE_STORE")] = "results",
     out: Annotated[str, typer.Option("--out", help="The figure's file, .png or .svg.", metavar="FILE")] = "walk.png",
+    load: LoadOption = None,
 ):
     """[bold]probe plot walk --r 10 --arm fpa --arm fox --out walk.svg[/bold]
 

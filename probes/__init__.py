@@ -23,6 +23,7 @@ HOMES = {
     "MixerSpec": "spec",
     "Spec": "spec",
     "parse": "spec",
+    "load": "loading",
     "Recipe": "recipe",
     "Store": "store",
     "Batch": "batch",
@@ -33,6 +34,7 @@ HOMES = {
 if TYPE_CHECKING:
     from attnprobe.probes.arm import Arm as Arm
     from attnprobe.probes.batch import Batch as Batch
+    from attnprobe.probes.loading import load as load
     from attnprobe.probes.recipe import Recipe as Recipe
     from attnprobe.probes.records import Records as Records
     from attnprobe.probes.results import ArmResult as ArmResult

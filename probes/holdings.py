@@ -19,6 +19,7 @@ from attnprobe.probes.store import SCHEMA, checksum, identity, key
 from attnprobe.probes.tasks import TASKS
 
 STATES = ("current", "older", "newer", "unknown", "damaged")
+OF_A_FILE = "; of a file of yours? --load FILE"
 STATUSES = ("solved", "unsolved", "failed")
 RESULT = re.compile(r"[0-9a-f]{16}\.json")
 ASIDE = re.compile(r"[0-9a-f]{16}\.corrupt[0-9]+")  # set aside by Store.load
@@ -132,7 +133,7 @@ def check(record, path):
 def today(described):
     """(state, why, Task, Spec) that today's code gives what an identity describes, whatever its seed and recipe."""
     if described["task"] not in TASKS:
-        return "unknown", (f"no task {described['task']} here",), None, None
+        return "unknown", (f"no task {described['task']} here{OF_A_FILE}",), None, None
     cls = TASKS[described["task"]]
     if described["version"] > cls.version:
         return "newer", (f"task version {described['version']}, not {cls.version}",), None, None
@@ -143,8 +144,8 @@ def today(described):
         return "older", (*why, "options that the task does not take"), None, None
     try:
         spec = parse(described["arm_name"])
-    except ValueError as error:
-        return "unknown", (*why, str(error)), task, None
+    except ValueError:
+        return "unknown", (*why, f"no mechanism {described['arm_name']} here{OF_A_FILE}"), task, None
     now = identity(task, spec, described["head_dim"], Recipe(), described["seed"], described["dtype"], described["device"])
     other = [name for name in FIELDS if name not in ("recipe", "seed", "version") and plain(now[name]) != described[name]]
     said = {"code": "other code", "options": "other options of the task", "arm": "other parameters of the mechanism"}

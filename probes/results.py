@@ -73,7 +73,7 @@ class Comparison:
         return f"{told}; {a} ahead in {100 * low:.0f}-{100 * high:.0f} % of the seeds that differ"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results(Sequence[ArmResult]):
     """The ArmResults of one run, in the order of the arms; `results["fpa"]` or `results["fpa@8"]` is that arm's."""
 
@@ -140,6 +140,9 @@ class Results(Sequence[ArmResult]):
             sign_test(len(wins), len(losses)),
             clopper_pearson(len(wins), differ) if differ else None,
         )
+
+    def __repr__(self) -> str:
+        return f"Results({self.task!r}, {', '.join(str(found.arm) for found in self.arms)})"
 
     def __str__(self) -> str:
         return f"{self.task.name}: solved is {self.task.rule}\n{self.table()}"

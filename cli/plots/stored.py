@@ -62,7 +62,8 @@ def told(root, name):
     """`scan`'s records, and a line on stderr where files were passed over."""
     records, passed = scan(root, name)
     if passed:
-        print(f"note: {passed} files under {root}/{name} are of other code or damaged, and passed over", file=sys.stderr)
+        which = "of other code, of a file that is not loaded, or damaged"
+        print(f"note: {passed} files under {root}/{name} are {which}, and passed over", file=sys.stderr)
     return records
 
 

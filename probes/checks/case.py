@@ -142,8 +142,8 @@ def apart(a, b, tolerance):
 
 
 def told(found):
-    """`from a to b` of what `moved` found."""
-    return f"from {found[1]:.9g} to {found[2]:.9g}"
+    """`from a to b` of what `moved` found, in all their digits: they may differ in the last."""
+    return f"from {found[1]!r} to {found[2]!r}"
 
 
 def finite(value, what):

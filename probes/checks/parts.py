@@ -53,7 +53,7 @@ def bias(case):
         diagonal = b.diagonal(dim1=-2, dim2=-1)
         if diagonal.any():
             at = tuple(diagonal.nonzero()[0].tolist())
-            raise Failed(f"{diagonal[at]:.6g} at query {at[3]} and key {at[3]}, {where}: a query's bias on its own key is 0")
+            raise Failed(f"{diagonal[at]:.6g} at query {at[3]} and key {at[3]}, {where}: a query's bias on its own key is 0; subtract it")
     return "never above 0, and 0 at the query itself"
 
 

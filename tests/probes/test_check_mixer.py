@@ -175,7 +175,7 @@ WRONG = {
     "a bias on the query's own key": (
         a_bias(lambda p, x, s: -s.new_ones(s.shape[-2:])),
         "bias",
-        "-1 at query 0 and key 0, at the parameters' start: a query's bias on its own key is 0",
+        "-1 at query 0 and key 0, at the parameters' start: a query's bias on its own key is 0; subtract it",
     ),
     "a bias that ignores its seed axis": (
         a_bias(lambda p, x, s: -p["a"][0].abs() * beyond(s), params=SLOPE),
