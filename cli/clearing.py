@@ -37,7 +37,9 @@ def items(root):
 
     aside, unfinished = leftovers(root)
     kinds = {"older": "older", "damaged": "corrupt"}
-    found = [item(held.path, kinds[held.state], "; ".join(held.why)) for held in holdings(root) if held.state in kinds]
+    found = [
+        item(held.path, kinds[held.state], "; ".join(held.why)) for held in holdings(root) if held.state in kinds and held.path.is_file()
+    ]
     found += [item(path, "corrupt", "set aside") for path in aside]
     now = time.time()
     found += [item(path, "temporary", "unfinished") for path in unfinished if now - mtime(path) >= UNTOUCHED]

@@ -67,6 +67,9 @@ class Group(typer.core.TyperGroup):
                 raise
             print(f"error: {short(said)}", file=sys.stderr)
             sys.exit(EXIT_USAGE)
+        except KeyboardInterrupt:  # before any command runs
+            print("interrupted; what was finished is kept", file=sys.stderr)
+            sys.exit(EXIT_INTERRUPTED)
         except SystemExit as stop:
             if isinstance(stop.__context__, BrokenPipeError):
                 sys.exit(EXIT_PIPE)

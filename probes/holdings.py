@@ -84,6 +84,8 @@ def files(root, pattern, names=()):
 
 def holding(path, known):
     """The Holding of a file; None if it has gone meanwhile. known: a dict that keeps what today's code says between calls."""
+    if path.exists() and not path.is_file():
+        return Holding(path, 0, "damaged", ("it is no file",))
     try:
         data = path.read_bytes()
     except FileNotFoundError:

@@ -64,7 +64,7 @@ def load_text(path, source):
         check_name(path, entry.name, [earlier.name for earlier in found[:at]])
     module = run(path, name, Given(resolved, text))
     try:
-        targets = [target(path, entry, getattr(module, entry.cls)) for entry in found]
+        targets = [target(path, entry, getattr(module, entry.cls, None)) for entry in found]
     except ValueError:
         del sys.modules[name]
         raise
@@ -132,7 +132,7 @@ def run(path, name, loader):
         loader.exec_module(module)
     except BaseException as error:
         del sys.modules[name]
-        if not isinstance(error, Exception | SystemExit):
+        if isinstance(error, KeyboardInterrupt):
             raise
         raise ValueError(f"{path}{line_of(error, loader.path)}: {type(error).__name__}: {error}") from error
     return module
@@ -175,7 +175,12 @@ def target(path, entry, cls):
     for field in dataclasses.fields(cls):
         if field.default is dataclasses.MISSING:
             raise ValueError(f"{where}: the field {field.name} needs a default, since the name alone must do")
-    for name in entry.facts.get("aliases", {}):
+    paper, aliases = entry.facts.get("paper", ""), entry.facts.get("aliases", {})
+    if not isinstance(paper, str):
+        raise ValueError(f"{where}: paper must be a text, not {paper!r}")
+    if not isinstance(aliases, dict) or not all(isinstance(text, str) for pair in aliases.items() for text in pair):
+        raise ValueError(f"{where}: aliases must be names and the specs they are short for, not {aliases!r}")
+    for name in aliases:
         if name in spec.axis_of() or name in spec.aliases():
             raise ValueError(f"{where}: the alias {name!r} is taken")
     return TASKS if kind == "task" else spec.REGISTRIES[kind]

@@ -97,6 +97,8 @@ def registered_in(path, module, text=None):
         tree = ast.parse(path.read_text(encoding="utf-8") if text is None else text, str(path))
     except SyntaxError as error:
         raise ValueError(f"{path}, line {error.lineno}: {error.msg}") from None
+    except (MemoryError, RecursionError):
+        raise ValueError(f"{path} is nested too deeply to be parsed") from None
     for node in tree.body:
         if not isinstance(node, ast.ClassDef):
             continue
@@ -105,7 +107,7 @@ def registered_in(path, module, text=None):
                 try:
                     (name,) = map(ast.literal_eval, call.args)
                     facts = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
-                except ValueError:
+                except (ValueError, TypeError, MemoryError, RecursionError):
                     what = 'one name and facts, written out: @register("mine", paper="ours")'
                     raise ValueError(f"{path}, line {call.lineno}: @register takes {what}") from None
                 summary = (ast.get_docstring(node) or "").partition("\n")[0]

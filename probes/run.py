@@ -8,6 +8,7 @@ import os
 import platform
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +19,13 @@ from attnprobe.probes.mixers import intervention
 from attnprobe.probes.results import ArmResult, Results
 from attnprobe.probes.store import Store, identity
 from attnprobe.probes.tasks import TASKS
+from attnprobe.probes.tasks.task import Task
 from attnprobe.probes.workers import in_processes, in_this_process
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from attnprobe.probes.recipe import Recipe
-    from attnprobe.probes.tasks.task import Task
 
 MOST_WORKERS = 4  # each holds a copy of torch, 400 MB and more
 
@@ -104,11 +104,13 @@ def run_probe(
     [('fpa@4', 2), ('rope@4', 2)]
     """
     task = TASKS[task]() if isinstance(task, str) else task
+    if not isinstance(task, Task):
+        raise ValueError(f"task must be a Task, such as Ladder(r=10), or the name of one, not {task!r}")
     asked = listed(task, task.arms if arms is None else arms)
     ids, recipe = asked_seeds(seeds), recipe or task.recipe
     for name, value in {"threads": threads, "workers": workers}.items():
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1, not {value}")
+        if not isinstance(value, int) or value < 1:
+            raise ValueError(f"{name} must be an integer of at least 1, not {value!r}")
     for one in asked:
         check_home(task, one)
         check(task, one, recipe.steps)
@@ -121,6 +123,9 @@ def listed(task, arms):
     """Arms of Arms and texts, each mechanism and head dimension once. Raises ValueError."""
     if isinstance(arms, str):
         raise ValueError(f"arms is a list of arms, such as [{arms!r}], not the text {arms!r}")
+    arms = list(arms) if isinstance(arms, Iterable) else arms
+    if not isinstance(arms, list) or not all(isinstance(one, str | Arm) for one in arms):
+        raise ValueError(f"arms is a list of texts and Arms, such as ['fpa', 'rope@12'], not {arms!r}")
     asked = once(read_arm(one, task.head_dim) if isinstance(one, str) else one for one in arms)
     if not asked:
         raise ValueError("arms must name at least one arm")
@@ -131,6 +136,8 @@ def asked_seeds(seeds):
     """The ids that a count, a range as text, or ids mean, each >= 0. Raises ValueError."""
     if isinstance(seeds, int | str):
         return read_seeds(str(seeds), "seeds")
+    if not isinstance(seeds, Iterable):
+        raise ValueError(f"seeds must be a count, a range such as '100:115', or ids, not {seeds!r}")
     ids = tuple(seeds)
     if not ids or len(set(ids)) < len(ids) or not all(isinstance(seed, int) and seed >= 0 for seed in ids):
         raise ValueError(f"seeds must be different integers >= 0, at least one, not {ids!r}")

@@ -30,6 +30,8 @@ def scan(root, name):
 
 def read(path):
     """A record, or None where the file holds none that is whole."""
+    if not path.is_file():
+        return None
     try:
         record = json.loads(path.read_bytes())
         whole = record["schema"] == SCHEMA and record["checksum"] == checksum(record)

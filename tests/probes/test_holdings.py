@@ -1,10 +1,12 @@
 """What a store holds: each file's state by today's code, with the reason."""
 
 import json
+import os
 from dataclasses import replace
 
 import pytest
 
+from attnprobe.cli.clearing import items
 from attnprobe.probes import holdings as module
 from attnprobe.probes import store as store_module
 from attnprobe.probes.holdings import holdings, leftovers, task_names
@@ -142,3 +144,14 @@ def test_a_change_of_code_makes_what_is_stored_older(tmp_path, fill, monkeypatch
     assert one(tmp_path).state == "current"
     monkeypatch.undo()
     assert (one(tmp_path).state, one(tmp_path).why) == ("older", ("other code",))
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["a pipe", "a directory"])
+def test_what_is_no_file_is_named_and_not_waited_for(tmp_path, fill, make):
+    fill(tmp_path, TASK, "fpa@4", {3: 0.01})
+    (path,) = tmp_path.glob("*/*/*.json")
+    make(path.with_name("0" * 16 + ".json"))
+    odd, whole = sorted(holdings(tmp_path), key=lambda held: held.path.name != "0" * 16 + ".json")
+    assert (odd.state, odd.why) == ("damaged", ("it is no file",))
+    assert whole.state == "current"
+    assert not [one for one in items(tmp_path) if one.path == odd.path]
