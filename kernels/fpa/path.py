@@ -7,19 +7,23 @@ factor lies in [0, 1], so no field range overflows. P, R, n and G are as in `tab
 import torch
 
 from attnprobe.kernels.fpa.tables import (
+    NEAR,
     blocks,
+    cells,
     diagonal,
-    doubled,
+    ends,
     given_back,
-    halves,
+    handed_down,
     joined,
-    of_keys,
-    of_queries,
-    on_diagonal,
+    matrices,
     pairs,
     ranges_within,
 )
 
+AT_ONCE = 2**19  # entries of a chunk of the backward: what is read again is then still in the cache
+WALKED = 128  # positions of a block of the forward where rows are many: a step of a walk takes all rows at once
+MANY = 256  # rows
+CERTAIN = 40.0  # a share whose logit exceeds this is 1
 INF = float("inf")
 EMPTY = -1e30  # log-sum-exp of nothing; finite, so that two empty parts differ by 0 and not by nan
 
@@ -30,15 +34,11 @@ class Softmin:
     combine = staticmethod(torch.logaddexp)
 
     @staticmethod
-    def share(early, late):
-        """The early part's share, in [0, 1]."""
-        return (early - late).sigmoid_()
-
-    @staticmethod
     def part(held, early, late):
-        """What of `held` goes to the early part, in one pass."""
-        d = early - late
-        return torch.ops.aten.softplus_backward.grad_input(held, d, 1.0, 40.0, grad_input=d)
+        """The early part's share of what is held: held sigmoid(early - late), in one pass."""
+        difference = early - late
+        share = torch.ops.aten.softplus_backward.grad_input
+        return share(held, difference, 1.0, CERTAIN, grad_input=difference)
 
 
 class Min:
@@ -47,13 +47,8 @@ class Min:
     combine = staticmethod(torch.maximum)
 
     @staticmethod
-    def share(early, late):
-        """1 where the early part has the minimum, else 0."""
-        return (early >= late).to(early.dtype)
-
-    @staticmethod
     def part(held, early, late):
-        """What of `held` goes to the early part."""
+        """All of what is held where the early part has the minimum, else 0."""
         return held * (early >= late)
 
 
@@ -68,14 +63,14 @@ class PathBias(torch.autograd.Function):
     def forward(ctx, phi, psi, beta, op, of_query):
         T, lead = phi.shape[-1], phi.shape[:-1]
         field, level = (x * beta[..., 0] for x in (phi, psi))  # beta > 0 commutes with both minima
-        b, values = dips(padded(field, INF), padded(level, 0.0), of_query)
+        b = dips(padded(field, INF), padded(level, 0.0), of_query)
         ctx.op, ctx.of_query = op, of_query
-        ctx.save_for_backward(phi, beta, *values)
+        ctx.save_for_backward(phi, beta, b)
         return b[:, :T, :T].reshape(*lead, T, T)
 
     @staticmethod
     def backward(ctx, grad):
-        phi, beta, *values = ctx.saved_tensors
+        phi, beta, values = ctx.saved_tensors
         lead, T = phi.shape[:-1], phi.shape[-1]
         heights = padded(-phi, EMPTY)  # (R, P)
         d_phi, d_psi, d_beta = share_out(heights, squared(grad, heights.shape[1]), values, ctx.op, ctx.of_query)
@@ -85,67 +80,73 @@ class PathBias(torch.autograd.Function):
 
 
 def dips(field, level, of_query):
-    """min(0, min_{s<u<=t} phi_u - psi) for s < t, 0 elsewhere; psi is that of t where `of_query`, else of s.
+    """min(0, min_{s<u<=t} phi_u - psi) for s < t, 0 elsewhere; psi is that of t where `of_query`, else of s: (R, P) each -> (R, P, P)."""
+    if not of_query:
+        return lowest(field, level, 0.0)
+    found, psi = lowest(field, torch.zeros_like(level), INF), level[..., None]
+    return torch.minimum(found, psi, out=found).sub_(psi)
 
-    Shapes: phi and psi (R, P) -> (R, P, P), and the same values again as the backward reads them: within blocks (n, G, n, R),
-    t before s, then for each level its pairs (R, P / 2^{l+1}, 2^l, 2^l).
+
+def lowest(field, level, most):
+    """min(most, min_{s<u<=t} phi_u - psi_s) for s < t, `most` elsewhere: (R, P) each -> (R, P, P).
+
+    Blocks of n are walked, all of a row's queries from one t to the next; beyond them cells give a pair its range.
     """
     R, P = field.shape
-    ranges, own = ranges_within(blocks(field), torch.minimum, INF), blocks(level)
-    own = own[:, :, None] if of_query else own.transpose(0, 1)
-    near = ranges[:, :, 1:].minimum(own).sub_(own)  # psi caps the range, INF where s >= t
-    found, values = field.new_zeros(R, P, P), [near]
-    diagonal(found).copy_(near.flatten(0, 2).t().contiguous().view(R, *near.shape[:3]))
-    for l, prefix, suffix in doubled(ranges, torch.minimum):
-        queries, keys = (prefix.minimum(level), suffix) if of_query else (prefix, suffix.minimum(level))
-        value = torch.minimum(of_queries(queries, l), of_keys(keys, l)).sub_((of_queries if of_query else of_keys)(level, l))
-        pairs(found, l).copy_(value)
-        values.append(value)
-    return found, values
+    found, n = matrices(R, P, field).fill_(most), min(WALKED if R >= MANY else NEAR, P)
+    to, phi, psi = diagonal(found, n).permute(0, 3, 1, 2), field.view(R, P // n, n, 1).unbind(2), level.view(R, P // n, n)
+    for t in range(1, n):
+        torch.minimum(to[t - 1, ..., :t], phi[t] - psi[..., :t], out=to[t, ..., :t])
+    for (queries, keys), _ in cells(torch.stack((field, torch.full_like(field, INF))), 0, torch.minimum) if n < P else ():
+        if n <= (size := keys.shape[-1]):
+            psi = level.view(R, P // size // 2, 2, size)[:, :, 0]  # of left blocks, as keys
+            value = torch.minimum(queries[..., None], torch.minimum(keys, psi + most)[..., None, :]).sub_(psi[..., None, :])
+            pairs(found, size.bit_length() - 1).copy_(value)
+    return found
 
 
-def share_out(heights, grad, values, op, of_query):
+def share_out(heights, grad, b, op, of_query):
     """Give the gradient of each pair's range (s, t] to the positions u in it, by their shares.
 
-    heights (R, P) = -phi; grad (R, P, P), gradient of the bias; values: see `dips`. Returns, over beta = 1, d_phi
-    (R, P), d_psi (R, P) and sum of grad value (R,). A pair passes its gradient on iff its value is below 0.
+    heights (R, P) = -phi; grad (R, P, P), gradient of the bias b. Returns, over beta = 1, d_phi (R, P), d_psi (R, P) and
+    sum of grad b (R,). A pair passes its gradient on iff its bias is below 0.
     """
-    steps = blocks(heights)
-    ranges = ranges_within(steps, op.combine, EMPTY)
-    d_prefix, d_suffix, d_psi = (torch.zeros_like(heights) for _ in range(3))  # the first two: what the cells of a level hold
-    d_beta, (near, *far) = torch.zeros_like(heights[:, 0]), values
-    for l, prefix, suffix in reversed(list(doubled(ranges, op.combine))):
-        (left, right), (left_suffix, _) = halves(prefix, l), halves(suffix, l)
-        (d_left, d_right), (d_left_suffix, _) = halves(d_prefix, l), halves(d_suffix, l)
-        if 2 << l < heights.shape[1]:  # a cell of the level above is a cell of this level and the total of its sibling block
-            to_left = d_right * op.share(left[..., -1:], right)
-            to_right = d_left_suffix * (1 - op.share(left_suffix, right[..., -1:]))
-            d_right -= to_left
-            d_left_suffix -= to_right
-            d_left[..., -1] += to_left.sum(-1)
-            d_right[..., -1] += to_right.sum(-1)
-        value = far.pop()
-        live = passed(pairs(grad, l), value)
-        early = op.share(of_keys(suffix, l), of_queries(prefix, l)).mul_(live)
-        of_t, of_s = live.sum(-1), live.sum(-2)
-        halves(d_psi, l)[int(of_query)].sub_(of_t if of_query else of_s)
-        d_right += of_t.sub_(early.sum(-1))
-        d_left_suffix += early.sum(-2)
-        d_beta += live.mul_(value).sum((-1, -2, -3))
-    held = near.new_empty(*near.shape[:2], near.shape[2] + 1, near.shape[3])  # ranges within blocks, first the blocks' prefixes
-    live = held[:, :, 1:]
-    passed(on_diagonal(grad).flatten(1).t().contiguous().view(near.shape), near, out=live)
-    d_psi -= joined(live.sum(2) if of_query else live.sum(0).transpose(0, 1))
-    d_beta += (live * near).sum((0, 1, 2))
-    held[:, :, 0] = blocks(d_prefix)
-    held[-1, :, 1:] += blocks(d_suffix).transpose(0, 1)
-    return joined(given_back(ranges, held, op)), d_psi, d_beta
+    (R, P), steps = heights.shape, blocks(heights)
+    n, G, _ = steps.shape
+    ranges = ranges_within(steps, op.combine)
+    levels = list(cells(ends(ranges, EMPTY), n.bit_length() - 1, op.combine))
+    d_cells, d_psi, d_beta = [torch.empty_like(own) for own, _ in levels], torch.empty_like(heights), heights.new_empty(R)
+    held, some = torch.empty_like(ranges), at_once(b)
+    room = matrices(min(R, some), P, heights, 1)
+    for first in range(0, R, some):
+        rows = slice(first, first + some)
+        live = passed(grad[rows], b[rows], room[: len(b[rows])])
+        torch.sum(live, -1 if of_query else -2, out=d_psi[rows])
+        for (own, _), d_own in zip(levels, d_cells, strict=True):
+            (queries, keys), (d_queries, d_keys) = own[:, rows], d_own[:, rows]
+            across = pairs(live, own.shape[-1].bit_length() - 1).contiguous()
+            to_keys = op.part(across, keys[..., None, :], queries[..., None])
+            torch.sum(to_keys, -2, out=d_keys)
+            torch.sum(torch.sub(across, to_keys, out=to_keys), -1, out=d_queries)
+        held[..., rows] = diagonal(live, n, 1)  # [s + 1, t] = (s, t]
+        torch.sum(live.mul_(b[rows]), (1, 2), out=d_beta[rows])
+    if levels:
+        d_prefix, d_suffix = handed_down(levels, d_cells, op).view(2, R, G, n)
+        held[:, :, 0] = d_prefix.permute(2, 1, 0)
+        held[-1, :, 1:] += d_suffix[..., :-1].permute(1, 2, 0)
+    else:
+        held[:, :, 0] = 0
+    return joined(given_back(ranges, held, op)), d_psi.neg_(), d_beta
 
 
-def passed(grad, value, out=None):
+def at_once(x):
+    """Rows of x (R, ...) that hold about AT_ONCE entries, at least one."""
+    return max(1, AT_ONCE // x.shape[1:].numel())
+
+
+def passed(grad, b, out):
     """The gradient where the bias is below 0, in one pass."""
-    pass_on = torch.ops.aten.hardtanh_backward
-    return pass_on(grad, value, -INF, 0.0) if out is None else pass_on.grad_input(grad, value, -INF, 0.0, grad_input=out)
+    return torch.ops.aten.hardtanh_backward.grad_input(grad, b, -INF, 0.0, grad_input=out)
 
 
 def padded(x, value):

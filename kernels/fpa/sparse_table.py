@@ -8,7 +8,7 @@ L levels serve every T <= 2^L. Shapes: field (..., T), table (..., L, T).
 import torch
 
 from attnprobe.kernels.fpa.path import EMPTY, INF, Softmin
-from attnprobe.kernels.fpa.tables import doubled, halves, ranges_within
+from attnprobe.kernels.fpa.tables import cells, handed_down
 
 
 def levels_for(T):
@@ -28,13 +28,8 @@ def mass_table(phi, L):
 
 def table(x, L, combine, empty):
     """x (..., T) combined over every cell: (..., L, T)."""
-    rows = stretched(x, L, empty)
-    cells = []
-    for l, prefix, suffix in levels(rows, combine, empty):
-        cell = suffix.clone()
-        halves(cell, l)[1].copy_(halves(prefix, l)[1])
-        cells.append(cell)
-    return torch.stack(cells, 1)[..., : x.shape[-1]].reshape(*x.shape[:-1], L, x.shape[-1]).contiguous()
+    found = [torch.stack((keys, queries), -2).flatten(1) for (queries, keys), _ in levels(stretched(x, L, empty), combine, empty)]
+    return torch.stack(found, 1)[..., : x.shape[-1]].reshape(*x.shape[:-1], L, x.shape[-1]).contiguous()
 
 
 def given_to_field(phi, d_cells):
@@ -45,25 +40,15 @@ def given_to_field(phi, d_cells):
     T, L = phi.shape[-1], d_cells.shape[-2]
     heights = stretched(-phi, L, EMPTY)  # (R, P)
     d_cells = torch.nn.functional.pad(d_cells.reshape(-1, L, T), (0, heights.shape[1] - T))
-    d_prefix, d_suffix = torch.zeros_like(heights), torch.zeros_like(heights)
-    for l, prefix, suffix in reversed(list(levels(heights, Softmin.combine, EMPTY))):
-        (left, right), (left_suffix, _) = halves(prefix, l), halves(suffix, l)
-        (d_left, d_right), (d_left_suffix, _) = halves(d_prefix, l), halves(d_suffix, l)
-        to_left = d_right * Softmin.share(left[..., -1:], right)
-        to_right = d_left_suffix * (1 - Softmin.share(left_suffix, right[..., -1:]))
-        d_right -= to_left
-        d_left_suffix -= to_right
-        d_left[..., -1] += to_left.sum(-1)
-        d_right[..., -1] += to_right.sum(-1)
-        of_keys, of_queries = halves(d_cells[:, l], l)
-        d_right += of_queries
-        d_left_suffix += of_keys
+    sides = [d_cells[:, l].unflatten(-1, (-1, 2, 1 << l)) for l in range(L)]  # keys' left, queries' right
+    held = [torch.stack((x[:, :, 1], x[:, :, 0])) for x in sides]
+    d_prefix, _ = handed_down(list(levels(heights, Softmin.combine, EMPTY)), held, Softmin)
     return d_prefix[:, :T].reshape(phi.shape)
 
 
 def levels(x, combine, empty):
-    """l, prefixes and suffixes (R, P) of the blocks of 2^l, for every level of x (R, P)."""
-    return doubled(ranges_within(x.t()[None].contiguous(), combine, empty), combine)
+    """The cells of every level of x (R, P), as `tables.cells` has them; the suffix of a single position is empty."""
+    return cells(torch.stack((x, torch.full_like(x, empty))), 0, combine)
 
 
 def stretched(x, L, value):

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from attnprobe.kernels.fpa import path_bias, path_sum_bias, suffix_min
+from attnprobe.kernels.fpa.path import AT_ONCE, MANY
 
 LENGTHS = [1, 2, 3, 4, 5, 8, 9, 16, 29, 33]
 RANGES = [0.1, 30.0, 1000.0]
@@ -172,3 +173,31 @@ def test_a_strength_of_0_gives_no_bias_and_finite_gradients():
     b = path_bias(phi, psi, beta, 9)
     assert not b.any()
     assert all(torch.isfinite(g).all() for g in torch.autograd.grad(b.sum(), (phi, psi, beta)))
+
+
+@pytest.mark.parametrize("soft", [True, False])
+@pytest.mark.parametrize("of_query", [False, True])
+@pytest.mark.parametrize("T", [24, 100, 150])
+def test_many_rows_which_are_walked_and_taken_in_chunks_have_what_few_rows_have(T, of_query, soft):
+    R = MANY + 5
+    generator = torch.Generator().manual_seed(0)
+    phi, psi = (torch.randn(R, T, generator=generator, dtype=torch.float64).cumsum(-1).requires_grad_() for _ in "ab")
+    beta = torch.rand(R, 1, 1, generator=generator, dtype=torch.float64).add_(0.5).requires_grad_()
+    cotangent = torch.randn(R, T, T, generator=generator, dtype=torch.float64)
+    if T > 24:
+        assert R > AT_ONCE // 128**2  # more than a chunk
+    b = path_bias(phi, psi, beta, T, soft, of_query)
+    gradients = torch.autograd.grad(b, (phi, psi, beta), cotangent)
+    for rows in (slice(0, 3), slice(R - 3, R)):
+        some = [x[rows].detach().requires_grad_() for x in (phi, psi, beta)]
+        few = path_bias(*some, T, soft, of_query)
+        assert torch.equal(b[rows], few)
+        for got, expected in zip(gradients, torch.autograd.grad(few, some, cotangent[rows]), strict=True):
+            torch.testing.assert_close(got[rows], expected, rtol=1e-11, atol=1e-11)
+
+
+def test_no_rows_give_no_bias():
+    phi = torch.zeros(0, 5, requires_grad=True)
+    b = path_bias(phi, phi, torch.ones(0, 1, 1), 5)
+    assert b.shape == (0, 5, 5)
+    assert torch.autograd.grad(b.sum(), phi)[0].shape == (0, 5)
