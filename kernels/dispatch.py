@@ -5,12 +5,24 @@ import os
 
 CHOICES = ("auto", "reference", "fused")
 
-# (bias, normaliser, routing) part names -> the module whose `attention(q, k, v, *fields, scale=)` computes the same, causal
+# (bias, normaliser, routing) part names -> the module whose `attention(q, k, v, *fields, scale=, ...)` computes the same, causal
 FUSED = {
     ("none", "softmax", "full"): "attnprobe.kernels.softmax.fused",
     ("fox", "softmax", "full"): "attnprobe.kernels.fox.fused",
     ("fpa", "softmax", "full"): "attnprobe.kernels.fpa.fused",
+    ("none", "power", "full"): "attnprobe.kernels.power_norm.fused",
+    ("none", "power-tau", "full"): "attnprobe.kernels.power_norm.fused",
+    ("none", "softmax", "swa"): "attnprobe.kernels.stochastic.fused",
+    ("none", "softmax", "sa"): "attnprobe.kernels.stochastic.fused",
+    ("none", "softmax", "gated"): "attnprobe.kernels.stochastic.fused",
 }
+
+# why a part is in none of them though a kernel is near
+UNSERVED = {
+    "power-centred": "its threshold is a row's mean, and the kernel takes one of each head",
+    "union": "it is two windows under one softmax, and the kernel takes one",
+}
+TOGETHER = "a kernel is of a bias, a threshold or a window, not of two"
 
 NATIVE = {("none", "softmax")}  # (bias, normaliser) that torch's own attention computes, on any device
 LONG = 64  # positions from which that is the faster: 1.9 times at 128, forward and backward, head dimension 16
@@ -29,7 +41,7 @@ def choose(device_type, bias, normaliser, routing, weights_wanted, unfit=None):
         return None
     fused = FUSED.get((bias, normaliser, routing))
     obstacle = (
-        f"no fused kernel computes {bias}+{normaliser}+{routing}" if fused is None
+        unserved(bias, normaliser, routing) if fused is None
         else NO_DEVICE if not runs_on(device_type)
         else "a fused kernel does not give the attention weights that this task reads" if weights_wanted
         else unfit
@@ -37,6 +49,13 @@ def choose(device_type, bias, normaliser, routing, weights_wanted, unfit=None):
     if forced == "fused" and obstacle:
         raise ValueError(f"PROBE_KERNELS=fused cannot be obeyed: {obstacle}; use PROBE_KERNELS=reference")
     return None if obstacle else fused
+
+
+def unserved(*parts):
+    """What to say of a bias, normaliser and routing that no kernel computes."""
+    alone = all(any(part == served[axis] for served in FUSED) for axis, part in enumerate(parts))
+    why = [UNSERVED[part] for part in parts if part in UNSERVED] or [TOGETHER] * alone
+    return f"no fused kernel computes {'+'.join(parts)}" + "".join(f" ({reason})" for reason in why)
 
 
 def operator(module):

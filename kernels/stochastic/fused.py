@@ -176,9 +176,10 @@ def query_gradients(
 def attention(q, k, v, perm, *, window, scale=None, tiles=None):
     """softmax of scale q_t . k_s over the s <= t within a window of slots about t's own, times v: (B, H, T, D).
 
-    Shapes: perm int32 or int64, (T,) or (B, T), the position that stands in each slot: of slots sigma it is sigma.argsort(-1). window
-    (left, right): the slots before and after the query's own, which it always sees; of w slots it is `window_of(w)`. The others as
-    in `softmax.fused.attention`; positions written into q and k stay those of the sequence. Differentiable once.
+    Shapes: perm int32 or int64, (T,) or (B, T), the position that stands in each slot: of slots sigma it is sigma.argsort(-1); None
+    where slots are positions. window (left, right): the slots before and after the query's own, which it always sees; of w slots it
+    is `window_of(w)`. The others as in `softmax.fused.attention`; positions written into q and k stay those of the sequence.
+    Differentiable once.
     """
     return Attention.apply(q, k, v, perm, window, scale, tiles)
 

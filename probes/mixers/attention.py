@@ -66,8 +66,10 @@ class Attention:
         computed = x.length if self.bias.every_row else rows
         q, k, v = self.project(p, x, batch, computed)
         q, k = self.position(scoped(p, "position"), q, self.key_filter(scoped(p, "key_filter"), k))
-        attend = self.fused if self.operator and kernel.suits(q, batch) else self.attend
-        paths = [attend(p, q, k, v, x, mask & batch.keys, draw) for mask in self.routing.masks(q, k, draw)]
+        if self.operator and kernel.suits(q, batch):
+            paths = self.fused(p, q, k, v, x, draw)
+        else:
+            paths = [self.attend(p, q, k, v, x, mask & batch.keys, draw) for mask in self.routing.masks(q, k, draw)]
         return self.out(p, self.routing.combine(scoped(p, "routing"), x.last(computed), paths))[..., -rows:, :]
 
     def project(self, p, x, batch, rows):
@@ -120,9 +122,14 @@ class Attention:
 
         return attention(q, k, v, mask, self.scale)
 
-    def fused(self, p, q, k, v, x, mask, draw):
-        """Causal attention by the layer's kernel: (N, B, H, T, D)."""
-        return kernel.attention(self.operator, q, k, v, self.bias.fields(scoped(p, "bias"), x), self.scale)
+    def fused(self, p, q, k, v, x, draw):
+        """Causal attention by the layer's kernel along each path of the routing: (N, B, H, T, D) each."""
+        fields = self.bias.fields(scoped(p, "bias"), x)
+        own, settings = self.normaliser.settings(scoped(p, "normaliser"), self.shape.score_shift)
+        return [
+            kernel.attention(self.operator, q, k, v, (*fields, *own, *order), settings | window, self.scale)
+            for order, window in self.routing.windows(k, draw)
+        ]
 
     def log_weights(self, p, q, k, v, x, mask, draw):
         """Where the model has no values, the logarithm of the weights: (N, B, H, T, S)."""

@@ -41,15 +41,15 @@ def suits(q, batch):
     return q.dtype != torch.float64 and batch.every_key and (forced or q.shape[-2] > 1)
 
 
-def attention(operator, q, k, v, fields, scale):
+def attention(operator, q, k, v, fields, settings, scale):
     """The last rows of causal attention: (N, B, H, rows, D).
 
-    Shapes: q (N, B, H, rows, D), k and v (N, B or 1, H, S, D), fields (N, B or 1, H, ...). Rows before the last are computed with a
-    query of 0 and left out.
+    Shapes: q (N, B, H, rows, D), k and v (N, B or 1, H, S, D), fields (N, B or 1, ...), what the operator takes after v; settings: its
+    keywords. Rows before the last are computed with a query of 0 and left out.
     """
     import torch
 
     N, B, _, rows, _ = q.shape
     q = torch.nn.functional.pad(q, (0, 0, k.shape[-2] - rows, 0))
     q, k, v, *fields = (x.expand(N, B, *x.shape[2:]).flatten(0, 1) for x in (q, k, v, *fields))
-    return operator(q, k, v, *fields, scale=scale).unflatten(0, (N, B))[..., -rows:, :]
+    return operator(q, k, v, *fields, scale=scale, **settings).unflatten(0, (N, B))[..., -rows:, :]

@@ -151,6 +151,14 @@ class Normaliser(Part):
         """output (N, B, H, T, D) = weights @ v -> the same shape."""
 
 
+class FusedNormaliser(Normaliser):
+    """A normaliser that a fused kernel computes."""
+
+    @abstractmethod
+    def settings(self, p, shift):
+        """What the kernel takes of it where `shift` is taken off every score: tensors (N, B or 1, ...), and keywords."""
+
+
 def floored_log(weights):
     """log(weights + 1e-6): finite where a weight is 0; on the weights as they are, so that mass under 1 counts against them."""
     return (weights + FLOOR).log()
@@ -193,6 +201,14 @@ class Routing(Part):
     @abstractmethod
     def combine(self, p, x, paths):
         """One result a mask -> one result of the same shape."""
+
+
+class FusedRouting(Routing):
+    """A routing that a fused kernel computes."""
+
+    @abstractmethod
+    def windows(self, k, draw):
+        """What the kernel takes of each of the masks, in their order: tensors (N, B or 1, ...), and keywords."""
 
 
 class OnePath(Routing):

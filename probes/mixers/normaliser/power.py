@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attnprobe.probes.mixers.parts import Init, Normaliser, floored_log
+from attnprobe.probes.mixers.parts import FusedNormaliser, Init, Normaliser, floored_log
 from attnprobe.probes.registry import register
 
 
 @register("power", paper="Zhukov 2026, pn_fir_tau without its learned threshold")
 @dataclass(frozen=True)
-class Power(Normaliser):
+class Power(FusedNormaliser):
     """gamma(R) u / sum u, u = (r / R)^10, r = relu(x - tau), R = max r, gamma(R) = 1 - e^-R; tau is fixed."""
 
     tau: float = 0.0
@@ -31,6 +31,10 @@ class Power(Normaliser):
 
     def finish(self, p, output):
         return output
+
+    def settings(self, p, shift):
+        """The threshold, over scores before the shift, and the gate."""
+        return (), {"tau": self.tau + shift, "gate": "exp"}
 
 
 @register("power-centred", paper="Zhukov 2026, pn_fir_tau with the row's mean as its threshold")
@@ -56,7 +60,7 @@ class PowerCentred(Normaliser):
 
 @register("power-tau", paper="Zhukov 2026, pn_fir_tau", aliases={"pn_fir_tau": "fir+power-tau"})
 @dataclass(frozen=True)
-class PowerTau(Normaliser):
+class PowerTau(FusedNormaliser):
     """The power norm over a learned threshold a layer, from tau0; gate exp: 1 - e^-R, rate: R / (1 + R).
 
     tau0 is to be negative: a row with no score above tau has no gradient, tau's included.
@@ -83,6 +87,10 @@ class PowerTau(Normaliser):
 
     def finish(self, p, output):
         return output
+
+    def settings(self, p, shift):
+        """The layer's threshold (N, 1, 1), over scores before the shift, and the gate."""
+        return (p["tau"].view(-1, 1, 1) + shift,), {"gate": self.gate}
 
 
 def finite(part, name, value):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attnprobe.probes.mixers.parts import Normaliser
+from attnprobe.probes.mixers.parts import FusedNormaliser
 from attnprobe.probes.registry import register
 
 
 @register("softmax", paper="Vaswani et al. 2017")
 @dataclass(frozen=True)
-class Softmax(Normaliser):
+class Softmax(FusedNormaliser):
     """Weights that sum to 1."""
 
     def parameters(self, dims):
@@ -28,3 +28,7 @@ class Softmax(Normaliser):
 
     def finish(self, p, output):
         return output
+
+    def settings(self, p, shift):
+        """Nothing: a shift of every score changes no weight."""
+        return (), {}

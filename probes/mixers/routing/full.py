@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attnprobe.probes.mixers.parts import OnePath
+from attnprobe.probes.mixers.parts import FusedRouting, OnePath
 from attnprobe.probes.registry import register
 
 
 @register("full", paper="Vaswani et al. 2017")
 @dataclass(frozen=True)
-class Full(OnePath):
+class Full(OnePath, FusedRouting):
     """Every key up to the query's own position."""
 
     content_free = True
@@ -25,6 +25,10 @@ class Full(OnePath):
 
     def masks(self, q, k, draw):
         return [causal(q.shape[-2], k.shape[-2], k.device)]
+
+    def windows(self, k, draw):
+        """Of one mask, nothing: the kernel is causal."""
+        return [((), {})]
 
 
 def causal(T, S, device):

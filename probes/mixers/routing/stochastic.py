@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attnprobe.probes.mixers.parts import Init, OnePath, Routing
-from attnprobe.probes.mixers.routing.window import at_least, back, within
+from attnprobe.probes.mixers.parts import FusedRouting, Init, OnePath
+from attnprobe.probes.mixers.routing.window import at_least, back, sliding, within
 from attnprobe.probes.registry import register
 
 GATE_STD = 0.1  # of the gates' linear maps at the start, ours
@@ -13,7 +13,7 @@ GATE_STD = 0.1  # of the gates' linear maps at the start, ours
 
 @register("sa", paper="stochastic attention; two-sided window, no wrap, causal in the original order: ours")
 @dataclass(frozen=True)
-class Sa(OnePath):
+class Sa(OnePath, FusedRouting):
     """The keys within a two-sided window of w positions of a random order, those later in the sequence left out.
 
     sigma is a permutation of the S positions; t sees s iff sigma(t) - sigma(s) is in [-hi, lo] and s <= t, with
@@ -46,10 +46,13 @@ class Sa(OnePath):
     def masks(self, q, k, draw):
         return [shuffled(self.w, q.shape[-2], k, draw.order(k.shape[-2], fixed=not self.random))]
 
+    def windows(self, k, draw):
+        return [of_slots(self.w, k, draw.order(k.shape[-2], fixed=not self.random))]
+
 
 @register("gated", paper="stochastic attention; two paths of w/2 keys, sigmoid gates that need not sum to 1")
 @dataclass(frozen=True)
-class Gated(Routing):
+class Gated(FusedRouting):
     """Stochastic attention and a sliding window of half of w each (odd: the window has one more), each behind a trained gate.
 
     y_t = sigmoid(A x_t + a) o_sa + sigmoid(C x_t + c) o_swa, a scalar a head and path, a = c = 0 at the start; queries, keys
@@ -77,6 +80,9 @@ class Gated(Routing):
 
     def masks(self, q, k, draw):
         return halves(self.w, q.shape[-2], k, draw)
+
+    def windows(self, k, draw):
+        return [of_slots(self.w // 2, k, draw.order(k.shape[-2])), sliding(self.w - self.w // 2)]
 
     def combine(self, p, x, paths):
         gates = ((x.linear(p[f"{path}_gate"]) + p[f"{path}_offset"]).sigmoid() for path in ("sa", "swa"))  # (N, B, T, H) each
@@ -116,6 +122,15 @@ def shuffled(w, T, k, order):
     from attnprobe.kernels.stochastic import allowed, window_of
 
     return allowed(torch.as_tensor(order, device=k.device), window_of(w), T)[:, None, None]
+
+
+def of_slots(w, k, order):
+    """What a fused kernel takes of `shuffled`: the position in each slot (N, 1, S), and how many slots before and after it a query sees."""
+    import torch
+
+    from attnprobe.kernels.stochastic import window_of
+
+    return (torch.as_tensor(order.argsort(-1), device=k.device)[:, None],), {"window": window_of(w)}
 
 
 def halves(w, T, k, draw):
