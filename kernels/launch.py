@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 import torch
 
-from attnprobe.kernels import loop
+from attnprobe.kernels import arguments, loop
 from attnprobe.kernels.skip import Skip
 
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
@@ -28,7 +29,7 @@ class Tiles:
     def __post_init__(self):
         for name in ("queries", "keys", "block"):
             size = getattr(self, name)
-            if size < 16 or size & (size - 1):
+            if not isinstance(size, int) or size < 16 or size & (size - 1):
                 raise ValueError(f"Tiles.{name} must be a power of two of at least 16, as the matrix units need, not {size}")
         if self.keys > self.queries:
             raise ValueError(
@@ -174,13 +175,17 @@ def backward(problem, bias, o, rest, lse, do, found):
 
 def problem(q, k, v, scale, tiles):
     """The Problem of these arguments; ValueError where the loop cannot compute it."""
+    arguments.tensors(q=q, k=k, v=v)
+    scale = None if scale is None else arguments.number("scale", scale)
+    if not isinstance(tiles, Tiles | None):
+        raise ValueError(f"tiles must be None, for those chosen by head_dim and dtype, or a launch.Tiles, not {arguments.shown(tiles)}")
     if q.dim() != 4 or k.dim() != 4 or k.shape != v.shape:
         raise ValueError(f"q must be (B, H, T, D), k and v (B, G, T, D), not {shapes(q, k, v)}; flatten further leading axes into B")
     (B, H, T, D), G = q.shape, k.shape[1]
+    if not 1 <= D <= WIDEST or min(B, H, T) < 1:
+        raise ValueError(f"head_dim must be 1..{WIDEST}, a tile's registers, and B, H and T at least 1, not {shapes(q, k, v)}")
     if (k.shape[0], *k.shape[2:]) != (B, T, D) or G < 1 or H % G:
         raise ValueError(f"k and v must share q's B, T and D, and their number of heads must divide q's, not {shapes(q, k, v)}")
-    if not 1 <= D <= WIDEST or min(B, T) < 1:
-        raise ValueError(f"head_dim must be 1..{WIDEST}, a tile's registers, and B and T at least 1, not {shapes(q, k, v)}")
     if q.dtype not in DTYPES or not q.dtype == k.dtype == v.dtype:
         raise ValueError(
             f"q, k and v must share one dtype of float32, float16 and bfloat16, not {q.dtype}, {k.dtype}, {v.dtype}; convert with .to()"
@@ -199,6 +204,7 @@ def problem(q, k, v, scale, tiles):
 
 def by_position(name, x, q):
     """x, which must be (B, H, T) on q's device, as contiguous fp32: a field needs its precision whatever q's dtype."""
+    arguments.floating(**{name: x})
     if x.shape != q.shape[:-1]:
         raise ValueError(f"{name} must be (B, H, T) = {tuple(q.shape[:-1])}, by query head, not {tuple(x.shape)}; use .expand()")
     on_one_device(q, x)
@@ -207,8 +213,9 @@ def by_position(name, x, q):
 
 def check_prune(prune):
     """Raises unless prune is None or a bias that may be a bound."""
-    if prune is not None and not prune <= 0:
-        raise ValueError(f"prune must be None or a bias in nats, at most 0, below which tiles are left out, not {prune}; -30 is usual")
+    if prune is not None and not (isinstance(prune, Real) and prune <= 0):
+        text = arguments.shown(prune)
+        raise ValueError(f"prune must be None or a bias in nats, at most 0, below which tiles are left out, not {text}; -30 is usual")
 
 
 def padded(x, problem):

@@ -27,8 +27,10 @@ class Cache:
         Shapes: k and v (B, G, S, D), positions from lengths[b] on are padding; lengths (B,) integers from 0 to S; fields of the
         bias, each (B, H, S): log_f <= 0 for "fox", phi and psi for "fpa"; beta positive, broadcastable to (B, H), for "fpa".
         """
+        checks.prompt(k, v, lengths, bias, fields, beta)
         self.fused = dispatch.fused_on(k.device.type)
-        checks.prompt(k, v, lengths, bias, fields, beta, self.fused)
+        if self.fused:
+            checks.fits(k)
         self.bias, self.beta, self.heads = bias, None, fields[0].shape[1] if fields else None
         self.lengths = lengths.long().clone()
         self.kept = self.lengths[:, None].expand(k.shape[:2]).clone()
@@ -49,6 +51,7 @@ class Cache:
     @classmethod
     def empty(cls, B, G, H, D, bias="none", beta=None, *, dtype=torch.float32, device="cpu"):
         """No keys yet: B sequences, G heads of keys, H query heads, G dividing H, head dimension D."""
+        checks.sizes(B, G, H, D, bias)
         k, v = (torch.empty(B, G, 0, D, dtype=dtype, device=device) for _ in range(2))
         fields = [torch.empty(B, H, 0, device=device) for _ in checks.names(bias)]
         return cls(k, v, torch.zeros(B, dtype=torch.long, device=device), bias, fields, beta)
@@ -61,7 +64,7 @@ class Cache:
     @torch.no_grad()
     def step(self, q, k, v, *fields, scale=None, splits=None):
         """Append one token to every sequence and give its row: q (B, H, D), k and v (B, G, D), fields (B, H) each -> (B, H, D)."""
-        checks.step(self, q, k, v, fields)
+        checks.step(self, q, k, v, fields, scale, splits)
         scale = q.shape[-1] ** -0.5 if scale is None else scale
         self.append(k, v, [x.float() for x in fields])
         if self.fused:

@@ -36,8 +36,8 @@ class Attention(torch.autograd.Function):
     def forward(ctx, q, k, v, log_f, scale, tiles, prune):
         launch.check_prune(prune)
         problem = launch.problem(q, k, v, scale, tiles)
-        ctx.settings, ctx.dtype = (problem.scale, problem.tiles), log_f.dtype
         F = launch.padded(launch.by_position("log_f", log_f, q).cumsum(-1) * loop.LOG2E.value, problem)
+        ctx.settings, ctx.dtype = (problem.scale, problem.tiles), log_f.dtype
         ctx.skip = None if prune is None else dead_lists(F, problem, prune)
         o, rest, lse = launch.forward(problem, launch.Bias(loop.AGE.value, F=F, skip=ctx.skip))
         ctx.save_for_backward(problem.q, problem.k, problem.v, o, rest, lse, F)

@@ -6,7 +6,7 @@ the hard minimum and the gradient the softmin's at temperature 1, and the outer 
 
 import torch
 
-from attnprobe.kernels import launch, listing, loop, skip
+from attnprobe.kernels import arguments, launch, listing, loop, skip
 from attnprobe.kernels.fpa import fused_tables, sparse_table
 from attnprobe.kernels.fpa.tiles import DEAD, tiles_of
 
@@ -39,6 +39,8 @@ class Attention(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, q, k, v, phi, psi, beta, scale, tiles, exact, prune):
+        arguments.floating(phi=phi, psi=psi, beta=beta)
+        arguments.flag("exact", exact)
         launch.check_prune(prune)
         problem = launch.problem(q, k, v, scale, tiles)
         ctx.settings, ctx.exact = (problem.scale, problem.tiles), exact

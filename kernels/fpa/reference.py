@@ -2,6 +2,7 @@
 
 import torch
 
+from attnprobe.kernels import arguments
 from attnprobe.kernels.fpa.path import Min, PathBias, Softmin
 from attnprobe.kernels.fpa.suffix import suffix_min
 
@@ -14,6 +15,7 @@ def path_bias(phi, psi, beta, rows, soft=True, of_query=False):
     Entries at s >= t are 0. The gradient of the minimum goes to phi_u with softmin weights (temperature 1) when
     `soft`, else to the earliest minimiser alone; the outer min passes a gradient iff min phi < psi strictly.
     """
+    check(phi, psi, beta, rows)
     psi = psi.expand_as(phi)
     if rows == 1:
         level = psi[..., -1:] if of_query else psi
@@ -27,12 +29,19 @@ def path_sum_bias(phi, psi, beta, rows):
 
     Shapes as in `path_bias`; any `rows` from 1 to S.
     """
+    check(phi, psi, beta, rows)
     if rows == 1:
         return -beta * DipSum.apply(phi, psi)[..., None, :]  # (..., 1, S)
     S = phi.shape[-1]
     later = phi.new_ones(S, S).tril(-1)  # (U, S): u > s
     dips = (psi[..., None, :] - phi[..., :, None]).relu() * later  # (..., U, S)
     return -beta * dips.cumsum(-2)[..., -rows:, :]  # (..., rows, S)
+
+
+def check(phi, psi, beta, rows):
+    """Raises ValueError unless these are fields, and rows from 1 to S."""
+    arguments.floating(phi=phi, psi=psi, beta=beta)
+    arguments.whole("rows", rows, 1, phi.shape[-1], ", the number of keys")
 
 
 class DipSum(torch.autograd.Function):

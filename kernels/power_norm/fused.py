@@ -14,7 +14,7 @@ import torch
 import triton
 import triton.language as tl
 
-from attnprobe.kernels import launch, listing, loop
+from attnprobe.kernels import arguments, launch, listing, loop
 from attnprobe.kernels.loop import dot, put, rows
 from attnprobe.kernels.power_norm.silent import lists, live_tiles
 
@@ -299,12 +299,13 @@ class Attention(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, q, k, v, tau, gate, scale, skip_silent, tiles):
+        arguments.flag("skip_silent", skip_silent)
         problem = launch.problem(q, k, v, scale, tiles)
         if tiles is None:
             problem = replace(problem, tiles=tiles_for(q.shape[-1], q.element_size()))
         if not 0 < problem.scale < float("inf"):
             raise ValueError(f"scale must be positive and finite, not {problem.scale}; negate q for a negative one")
-        if gate not in KINDS:
+        if gate not in tuple(KINDS):
             raise ValueError(f"gate must be one of {', '.join(KINDS)}, not {gate!r}")
         q, k, v, tiles, wanted = problem.q, problem.k, problem.v, problem.tiles, any(ctx.needs_input_grad)
         ctx.settings = problem.scale, tiles
@@ -367,6 +368,7 @@ def tiles_for(head_dim, bytes_an_element):
 
 def by_head(tau, q):
     """tau as contiguous fp32 (B, H)."""
+    tau = tau if torch.is_tensor(tau) else arguments.number("tau", tau)
     tau = torch.as_tensor(tau, device=None if torch.is_tensor(tau) else q.device)
     launch.on_one_device(q, tau)
     try:

@@ -2,6 +2,8 @@
 
 import torch
 
+from attnprobe.kernels import arguments
+
 POWER = 10
 GATES = {"exp": lambda R: -torch.expm1(-R), "rate": lambda R: R / (1 + R), "none": lambda R: (R > 0).to(R.dtype)}
 
@@ -15,6 +17,10 @@ def power_norm(scores, mask, tau, gate):
     Shapes: scores (..., T, S); mask boolean, broadcastable to it, True = may attend; tau a number, or broadcastable to
     (..., T, 1); gate: a name in GATES. The gradient at R goes to the first of equal maxima. Returns (..., T, S).
     """
+    arguments.masked(scores, mask)
+    tau = tau if torch.is_tensor(tau) else arguments.number("tau", tau)
+    if gate not in tuple(GATES):
+        raise ValueError(f"gate must be one of {', '.join(GATES)}, not {gate!r}")
     r = (scores - tau).relu().masked_fill(~mask, 0)  # (..., T, S)
     R = r.max(-1, keepdim=True).values  # (..., T, 1)
     silent = R == 0
@@ -34,6 +40,10 @@ def filtered(k, taps):
 
     Shapes: k (..., S, D), taps a list of numbers; returns (..., S, D) in k's dtype. Its adjoint is autograd's.
     """
+    arguments.floating(k=k)
+    if not isinstance(taps, list | tuple) or not taps:
+        raise ValueError(f"taps must be a list of numbers, the first of them the key's own, not {arguments.shown(taps)}")
+    taps = [arguments.number("a tap", h) for h in taps]
     wide = k.float() if k.dtype.itemsize < 4 else k
     S = k.shape[-2]
     shifted = (h * torch.nn.functional.pad(wide, (0, 0, lag, 0))[..., :S, :] for lag, h in enumerate(taps[:S]))

@@ -2,6 +2,8 @@
 
 import torch
 
+from attnprobe.kernels import arguments
+
 BELOW = -2.0  # less than max - 1, where both thresholds lie at the lowest: a weight there is 0
 
 
@@ -27,6 +29,7 @@ def entmax15(scores, mask):
 
 def below_the_maximum(scores, mask):
     """Scores less the row's largest allowed one, a constant that changes no weight; masked keys at -inf."""
+    arguments.masked(scores, mask)
     scores = scores.masked_fill(~mask, -float("inf"))
     return scores - scores.amax(-1, keepdim=True).detach()
 

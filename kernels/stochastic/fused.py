@@ -12,7 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
-from attnprobe.kernels import launch, listing, loop
+from attnprobe.kernels import arguments, launch, listing, loop
 from attnprobe.kernels.loop import absorbed, dot, key_step, put, query_step, row_dots, rows
 from attnprobe.kernels.stochastic import reference
 
@@ -186,8 +186,7 @@ def attention(q, k, v, perm, *, window, scale=None, tiles=None):
 
 def sliding(q, k, v, *, w, scale=None, tiles=None):
     """softmax of scale q_t . k_s over 0 <= t - s < w, times v: (B, H, T, D). Shapes as in `attention`."""
-    if not (isinstance(w, int) and w >= 1):
-        raise ValueError(f"w must be a whole number of at least 1, the token itself, not {w!r}")
+    arguments.whole("w", w, 1, meaning=", the token itself")
     return Attention.apply(q, k, v, None, (w - 1, 0), scale, tiles)
 
 
@@ -197,9 +196,11 @@ def gated(q, k, v, perm, gates, *, w, scale=None, tiles=None):
     Shapes: gates two of (B, H, T), shuffled first: sigmoids, which need not sum to 1. The others as in `attention`.
     """
     shuffled, rest = reference.halves(w)
-    if shuffled < 1:
-        raise ValueError(f"w must be at least 2, a slot for each path, not {w}")
-    if len(gates) != 2 or any(gate.shape != q.shape[:-1] for gate in gates):
+    arguments.tensors(q=q)
+    if not isinstance(gates, list | tuple) or len(gates) != 2:
+        raise ValueError(f"gates must be two of (B, H, T), the shuffled path's first, not {arguments.shown(gates)}")
+    arguments.floating(**dict(zip(("the first gate", "the second gate"), gates, strict=True)))
+    if any(gate.shape != q.shape[:-1] for gate in gates):
         raise ValueError(f"gates must be two of (B, H, T) = {tuple(q.shape[:-1])}, not {launch.shapes(*gates)}; use .expand()")
     paths = (
         attention(q, k, v, perm, window=reference.window_of(shuffled), scale=scale, tiles=tiles),
@@ -218,7 +219,8 @@ class Attention(torch.autograd.Function):
             problem = replace(problem, tiles=tiles_for(q.shape[-1], q.element_size()))
         q, k, v, tiles = problem.q, problem.k, problem.v, problem.tiles
         T = q.shape[2]
-        ctx.window, ctx.settings, ctx.permuted = clipped(window, T), (problem.scale, tiles), perm is not None
+        ctx.window, ctx.permuted = tuple(min(side, T) for side in reference.checked(window)), perm is not None
+        ctx.settings = problem.scale, tiles
         o, lse = torch.empty_like(q), torch.empty(q.shape[:-1], dtype=torch.float32, device=q.device)
         rest = torch.empty_like(o) if problem.rounded else o
         perm = checked(perm, q) if ctx.permuted else torch.zeros(1, 1, dtype=torch.int32, device=q.device)
@@ -261,16 +263,10 @@ def tiles_for(head_dim, bytes_an_element):
     return replace(tiles, keys=32) if head_dim > 64 and bytes_an_element < 4 else tiles
 
 
-def clipped(window, T):
-    """window as two ints of at most T; ValueError unless it is two of at least 0."""
-    if not (isinstance(window, tuple) and len(window) == 2 and all(isinstance(side, int) and side >= 0 for side in window)):
-        raise ValueError(f"window must be (left, right), whole numbers of at least 0 (0: the token itself), not {window!r}")
-    return tuple(min(side, T) for side in window)
-
-
 def checked(perm, q):
     """perm as contiguous int32 (B or 1, T) on q's device; ValueError unless each row is a permutation of 0..T-1. On CUDA, it waits."""
     B, _, T, _ = q.shape
+    arguments.tensors(perm=perm)
     if perm.dtype not in (torch.int32, torch.int64) or tuple(perm.shape) not in ((T,), (B, T)):
         raise ValueError(f"perm must be int32 or int64 of shape (T,) = ({T},) or (B, T) = ({B}, {T}), not {perm.dtype} {tuple(perm.shape)}")
     launch.on_one_device(q, perm)

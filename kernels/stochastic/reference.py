@@ -2,16 +2,26 @@
 
 import torch
 
+from attnprobe.kernels import arguments
 from attnprobe.kernels.softmax.reference import masked_softmax
 
 
 def window_of(w):
     """(left, right) of a window of w slots, the token's own included: floor((w - 1) / 2) slots before it, the rest after."""
+    arguments.whole("w", w, 1, meaning=", the token itself")
     return (w - 1) // 2, w - 1 - (w - 1) // 2
+
+
+def checked(window):
+    """The window, (left, right), whole numbers of at least 0."""
+    if not (isinstance(window, tuple) and len(window) == 2 and all(isinstance(side, int) and side >= 0 for side in window)):
+        raise ValueError(f"window must be (left, right), whole numbers of at least 0 (0: the token itself), not {window!r}")
+    return window
 
 
 def halves(w):
     """The windows of the pair that shares w: w // 2 slots of the shuffled path, the rest of the sliding one."""
+    arguments.whole("w", w, 2, meaning=", a slot for each path")
     return w // 2, w - w // 2
 
 
@@ -20,8 +30,10 @@ def allowed(slots, window, T):
 
     Shapes: slots (..., S), the slot of each position, a permutation; window (left, right); boolean (..., T, S). No wrap.
     """
+    arguments.tensors(slots=slots)
     S = slots.shape[-1]
-    left, right = window
+    arguments.whole("T", T, 1, S, ", the number of slots")
+    left, right = checked(window)
     apart = slots[..., S - T :, None] - slots[..., None, :]  # (..., T, S)
     return (apart >= -right) & (apart <= left) & torch.ones(T, S, dtype=torch.bool, device=slots.device).tril(S - T)
 
@@ -31,6 +43,8 @@ def attention(q, k, v, perm, *, window, scale=None):
 
     Shapes: q, k, v (B, H, T, D); perm (T,) or (B, T), the position that stands in each slot.
     """
+    arguments.floating(q=q, k=k, v=v)
+    arguments.tensors(perm=perm)
     mask = allowed(perm.argsort(-1), window, q.shape[-2])  # (T, S) or (B, T, S)
     mask = mask[:, None] if mask.dim() == 3 else mask
     return masked_softmax(q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale), mask) @ v
@@ -38,4 +52,6 @@ def attention(q, k, v, perm, *, window, scale=None):
 
 def gated(paths, gates):
     """The sum of paths (B, H, T, D), each behind its gate (B, H, T); gates are sigmoids that need not sum to 1."""
+    for path, gate in zip(paths, gates, strict=True):
+        arguments.floating(path=path, gate=gate)
     return sum(gate[..., None].to(path.dtype) * path for path, gate in zip(paths, gates, strict=True))

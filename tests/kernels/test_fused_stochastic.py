@@ -221,10 +221,13 @@ def test_arguments_that_do_not_fit_are_refused_with_what_to_do(message):
     ("call", "message"),
     [
         (lambda x, gates: fused.sliding(x, x, x, w=0), "w must be a whole number of at least 1, the token itself, not 0"),
-        (lambda x, gates: fused.gated(x, x, x, torch.arange(5), gates, w=1), "w must be at least 2, a slot for each path, not 1"),
+        (
+            lambda x, gates: fused.gated(x, x, x, torch.arange(5), gates, w=1),
+            "w must be a whole number of at least 2, a slot for each path, not 1",
+        ),
         (
             lambda x, gates: fused.gated(x, x, x, torch.arange(5), gates[:1], w=2),
-            "gates must be two of (B, H, T) = (1, 2, 5), not (1, 2, 5)",
+            "gates must be two of (B, H, T), the shuffled path's first, not a list",
         ),
         (lambda x, gates: fused.gated(x, x, x, torch.arange(5), [g[0] for g in gates], w=2), "not (2, 5), (2, 5)"),
     ],
