@@ -15,7 +15,9 @@ def show(found):
     wide = out.width >= WIDE
     out.print(predicted(found["predicted"]))
     out.print(compiled(found["compiled"], wide))
-    out.print("sm_90, bf16. Floors in us on an H200, of B 8, H 12, T 2048, causal, predicted from hot loops.", style="dim", highlight=False)
+    out.print(
+        "sm_90, bf16. Floors in us on an H200, of B 8, H 12, T 2048, causal or in a window of 256, predicted.", style="dim", highlight=False
+    )
     if not wide:
         out.print(f"More columns from a width of {WIDE}, or by --json.", style="dim", highlight=False)
     for title in ("checked", "swept", "timed"):
@@ -94,7 +96,14 @@ def timed(rows):
     for row in rows:
         name = "forward and backward" if row["mode"] == "both" else row["mode"]
         of.setdefault(f"{name}, T {row['T']}, D {row['D']}, dead tiles {row['dead_tiles']:.2f}", []).append(row)
-    beside = {"of_softmax": "/ softmax", "of_fox": "/ fox", "of_sdpa_flash": "/ flash", "of_flex_fpa": "/ flex", "of_sdpa": "/ sdpa"}
+    beside = {
+        "of_softmax": "/ softmax",
+        "of_fox": "/ fox",
+        "of_fpa": "/ fpa",
+        "of_sdpa_flash": "/ flash",
+        "of_flex_fpa": "/ flex",
+        "of_sdpa": "/ sdpa",
+    }
     for title, some in of.items():
         held = [name for name in beside if any(name in row for row in some)]
         cells = [

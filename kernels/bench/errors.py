@@ -1,33 +1,69 @@
 """How far each provider is from float64, outputs and gradients."""
 
-from dataclasses import replace
-
 import torch
 
 from attnprobe.kernels.bench.cases import detached, inputs
 from attnprobe.kernels.bench.providers import PROVIDERS, selected
 from attnprobe.kernels.fox import forget_bias
 from attnprobe.kernels.fpa import path_bias
+from attnprobe.kernels.power_norm import power_norm
 from attnprobe.kernels.softmax import masked_softmax
+from attnprobe.kernels.stochastic import allowed, gated, halves, window_of
 
 
-def bias_of(kind, x):
-    """The bias of a kind as a matrix (B, H or 1, T, T), or a number; entries above the diagonal are not defined."""
+def causal(x):
     T = x.q.shape[2]
-    return {
-        "softmax": lambda: 0.0,
-        "fox": lambda: forget_bias(x.log_f, T),
-        "fpa": lambda: path_bias(x.phi, x.psi, x.beta[:, None, None], T),
-        "selective": lambda: selected(x),
-    }[kind]()
+    return torch.ones(T, T, dtype=torch.bool, device=x.q.device).tril()
+
+
+def scores(x):
+    return x.q @ x.k.mT * x.q.shape[-1] ** -0.5
+
+
+def biased(x, bias=0.0):
+    """Causal softmax attention under a bias (B, H or 1, T, T), whose entries above the diagonal are not defined."""
+    return masked_softmax(scores(x) + bias, causal(x)) @ x.v
+
+
+def normed(x):
+    return power_norm(scores(x), causal(x), x.tau[:, None, None], "exp") @ x.v
+
+
+def windowed(x, slots, window):
+    return masked_softmax(scores(x), allowed(slots, window, x.q.shape[2])) @ x.v
+
+
+def shuffled(x, w):
+    return windowed(x, x.perm.argsort(-1), window_of(w))
+
+
+def sliding(x, w):
+    return windowed(x, torch.arange(x.q.shape[2], device=x.q.device), (w - 1, 0))
+
+
+def both(x):
+    """The shuffled and the sliding window of half of w each, behind their gates."""
+    of_shuffled, of_sliding = halves(x.window)
+    return gated((shuffled(x, of_shuffled), sliding(x, of_sliding)), x.gates)
+
+
+# kind -> o (B, H, T, D) by the definition
+EXACT = {
+    "softmax": biased,
+    "fox": lambda x: biased(x, forget_bias(x.log_f, x.q.shape[2])),
+    "fpa": lambda x: biased(x, path_bias(x.phi, x.psi, x.beta[:, None, None], x.q.shape[2])),
+    "selective": lambda x: biased(x, selected(x)),
+    "power norm": normed,
+    "sa": lambda x: shuffled(x, x.window),
+    "swa": lambda x: sliding(x, x.window),
+    "gated": both,
+}
 
 
 def exact(kind, x):
-    """o in float64, from the inputs as rounded, and the leaves in float64 that it can be differentiated by, by name."""
-    wide = replace(x, **{name: value.detach().double().requires_grad_() for name, value in vars(x).items()})
-    T = x.q.shape[2]
-    mask = torch.ones(T, T, dtype=torch.bool, device=x.q.device).tril()
-    return masked_softmax(wide.q @ wide.k.mT * x.q.shape[-1] ** -0.5 + bias_of(kind, wide), mask) @ wide.v, wide
+    """o in float64, from the inputs as rounded, and these in float64, which it can be differentiated by."""
+    wide = x.of(lambda value: value.detach().double().requires_grad_())
+    return EXACT[kind](wide), wide
 
 
 def check(case, names=PROVIDERS):

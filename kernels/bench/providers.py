@@ -1,4 +1,7 @@
-"""Who computes attention of each kind: our kernels, torch's own, FlexAttention, and Selective Attention by a mask of pairs."""
+"""Who computes attention of each kind: our kernels, torch's own, FlexAttention, and Selective Attention by a mask of pairs.
+
+The power norm's keys are read as they are: what filters them, as in pn_fir_tau, is no part of its kernel.
+"""
 
 import contextlib
 from dataclasses import dataclass
@@ -6,10 +9,14 @@ from dataclasses import dataclass
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from attnprobe.kernels.bench.fields import CLOSED
 from attnprobe.kernels.fox.fused import attention as fox
 from attnprobe.kernels.fpa.fused import attention as fpa
 from attnprobe.kernels.fpa.sparse_table import levels_for, lowest_table
+from attnprobe.kernels.power_norm.fused import attention as power_norm
 from attnprobe.kernels.softmax.fused import attention as softmax
+from attnprobe.kernels.stochastic import fused as stochastic
+from attnprobe.kernels.stochastic import window_of
 
 MASKS = 2**31  # bytes of a materialised bias, at most
 
@@ -70,9 +77,21 @@ def selective(x):
     return run
 
 
+def sa(x, tiles=None):
+    return lambda: stochastic.attention(x.q, x.k, x.v, x.perm, window=window_of(x.window), tiles=tiles)
+
+
+def swa(x, tiles=None):
+    return lambda: stochastic.sliding(x.q, x.k, x.v, w=x.window, tiles=tiles)
+
+
+def gated(x, tiles=None):
+    return lambda: stochastic.gated(x.q, x.k, x.v, x.perm, tuple(x.gates), w=x.window, tiles=tiles)
+
+
 @dataclass(frozen=True)
 class Provider:
-    """kind: what is computed, of those that `bias_of` knows; build: Inputs -> a function of nothing that gives o (B, H, T, D).
+    """kind: what is computed, of those in `errors.EXACT`; build: Inputs -> a function of nothing that gives o (B, H, T, D).
 
     leaves: the Inputs that o is differentiated by; on_cpu: whether it can be, on a CPU. `build` raises MemoryError, with the
     reason, where a case is too large for it.
@@ -100,5 +119,10 @@ PROVIDERS = {
     "fox": ours("fox", fox, "log_f"),
     "fpa": ours("fpa", fpa, "phi", "psi", "beta"),
     "flex fpa": Provider("fpa", flex, on_cpu=False),  # no gradient for the field: FlexAttention would add it by atomics
+    "fpa pruned": ours("fpa", fpa, "phi", "psi", "beta", prune=CLOSED),
     "selective": Provider("selective", selective),
+    "power norm": ours("power norm", power_norm, "tau"),
+    "sa": Provider("sa", sa),
+    "swa": Provider("swa", swa),
+    "gated": Provider("gated", gated, ("q", "k", "v", "gates")),
 }

@@ -18,18 +18,19 @@ from attnprobe.kernels.launch import Tiles
 MODES = ("forward", "both", "decode")
 TOKENS = 2**15  # B T of a timed case, so that all are of a size
 WIDTH = 1024  # H D
-CHECKED = (Case(1, 2, 129, 64), Case(2, 2, 1000, 64), Case(1, 2, 520, 128))  # of awkward lengths
+CHECKED = (Case(1, 2, 129, 64), Case(2, 2, 1000, 64, dead=0.5), Case(1, 2, 520, 128))  # of awkward lengths
 SWEPT = {
     64: (Tiles(), Tiles(128, 64, 64, 8, 8), Tiles(64, 64, 64, 4, 4), Tiles(128, 128, 64, 8, 4, 2, 2)),
     128: (Tiles(128, 64, 32, 8, 8, 2, 2), Tiles(128, 32, 32, 8, 8), Tiles(64, 64, 32, 4, 8, 2, 2), Tiles(128, 64, 64, 8, 8, 2, 1)),
 }
+SWEPT_PROVIDERS = ("softmax", "fox", "fpa")  # one loop, whose tiles the others take
 NO_GPU = "no CUDA device"
 NO_TIME = "no time was left"
 
 
 def cases_of(lengths, head_dims, dead):
-    """The timed cases: B T tokens and H D in all alike; the largest T and the shares of dead tiles last."""
-    return [Case(max(1, TOKENS // T), WIDTH // D, T, D, share) for share in dead for D in head_dims for T in lengths]
+    """The timed cases: B T tokens and H D in all alike; the largest D, share of dead tiles and T last, should time be short."""
+    return [Case(max(1, TOKENS // T), WIDTH // D, T, D, share) for D in head_dims for share in dead for T in lengths]
 
 
 def compiled(head_dim, arch=90):
@@ -61,7 +62,7 @@ def swept(deadline, clock, rounds=10, T=4096):
     """Times of our kernels under several tiles: which of them a GPU should be given."""
     for D, choices in SWEPT.items():
         x = inputs(cases_of([T], [D], [0.0])[0])
-        for name in ("softmax", "fox", "fpa"):
+        for name in SWEPT_PROVIDERS:
             for mode in ("forward", "both"):
                 functions = {tiles: call(PROVIDERS[name], x, mode, tiles) for tiles in choices}
                 found, why = measured(functions, clock, rounds, deadline)
@@ -95,7 +96,7 @@ def timed(case, mode, clock, rounds, deadline):
         yield row
 
 
-BESIDE = ("softmax", "fox", "sdpa flash", "sdpa cudnn", "flex fpa", "sdpa")
+BESIDE = ("softmax", "fox", "fpa", "sdpa flash", "sdpa cudnn", "flex fpa", "sdpa")
 DECODERS = ("sdpa", "softmax", "fox", "fpa", "fpa evicted")
 
 

@@ -31,8 +31,17 @@ def test_without_a_gpu_every_kernel_is_compiled_and_no_row_carries_a_time():
     assert {"fpa forward", "fox key_gradients", "fpa decode_partials", "table mass_cells"} <= set(kernels)
     assert kernels["fpa forward"]["floors"]["floor"] > kernels["softmax forward"]["floors"]["floor"] > 0
     assert all(kernels[name]["async"] > 0 for name in ("fpa forward", "fpa decode_partials")), "keys are loaded ahead"
-    assert {row["kind"] for row in found["predicted"]} >= {"fox", "fpa"}
-    assert found["timed"]
+    assert {row["kind"] for row in found["predicted"]} == {"fox", "fox pruned", "fpa", "fpa pruned", "power_norm", "stochastic", "sliding"}
+    assert {row["provider"] for row in found["timed"]} >= {
+        "sdpa flash",
+        "flex fpa",
+        "fpa pruned",
+        "selective",
+        "power norm",
+        "sa",
+        "swa",
+        "gated",
+    }
     assert all(row["measured"] is False and row["why"] == "no CUDA device" and "median" not in row for row in found["timed"])
 
 
@@ -76,7 +85,9 @@ FOUND = {
     ],
     "timed": [
         {"provider": "fpa", "mode": "both", "T": 2048, "D": 64, "dead_tiles": 0.9, "measured": True, "median": 1.25, "p20": 1, "p80": 2,
-         "peak_bytes": 2**21, "of_softmax": 2.0, "of_fox": 1.5},
+         "peak_bytes": 2**21, "of_softmax": 2.0, "of_fox": 1.5, "of_fpa": 1.0},
+        {"provider": "fpa pruned", "mode": "both", "T": 2048, "D": 64, "dead_tiles": 0.9, "measured": True, "median": 0.25, "p20": 1,
+         "p80": 2, "peak_bytes": 2**22, "of_softmax": 0.4, "of_fox": 0.3, "of_fpa": 0.2},
         {"provider": "selective", "mode": "both", "T": 32768, "D": 64, "measured": False, "why": "a mask of pairs takes 64 GiB here"},
     ],
 }  # fmt: skip
@@ -95,6 +106,8 @@ def test_what_a_gpu_measured_is_shown_ratios_first_and_whole(width, monkeypatch)
     assert ["fpa", "d", "phi", "2.0e-03"] in rows
     assert ["fpa", "both", "64", "128x64", "0.500"] in rows
     assert "forward and backward, T 2048, D 64, dead tiles 0.90" in text
-    assert ["fpa", "2.00", "1.50", "1.250", "2"] in rows
-    assert "timed: 1 of 2 rows not measured: a mask of pairs takes 64 GiB here" in text
+    assert ["provider", "/", "softmax", "/", "fox", "/", "fpa", "ms", "MiB"] in rows
+    assert ["fpa", "2.00", "1.50", "1.00", "1.250", "2"] in rows
+    assert ["fpa", "pruned", "0.40", "0.30", "0.20", "0.250", "4"] in rows
+    assert "timed: 1 of 3 rows not measured: a mask of pairs takes 64 GiB here" in text
     assert any(row[:5] == ["softmax", "forward", "64", "74", "issue"] for row in rows)

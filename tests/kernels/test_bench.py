@@ -2,16 +2,21 @@
 
 import time
 from dataclasses import replace
+from functools import partial
+from itertools import combinations
 
 import pytest
 import torch
 
-from attnprobe.kernels import loop
+from attnprobe.cli.bench_kernels import table
+from attnprobe.kernels import loop, skip
 from attnprobe.kernels.bench import cases, errors, floors, providers, session, timing
 from attnprobe.kernels.bench.cases import Case
 from attnprobe.kernels.bench.fields import CLOSED, dead_share, field
 from attnprobe.kernels.bench.providers import PROVIDERS
 from attnprobe.kernels.fpa import path_bias
+from attnprobe.kernels.launch import Tiles
+from attnprobe.kernels.stochastic import window_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:overflow encountered in exp2"),
@@ -19,7 +24,7 @@ pytestmark = [
 ]
 
 DEVICE = "cpu" if loop.INTERPRETED else "cuda"
-TINY = Case(1, 2, 70, 16, 0.0, torch.float32, DEVICE)
+TINY = Case(1, 2, 70, 16, 0.0, torch.float32, DEVICE, window=20)
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
@@ -27,7 +32,34 @@ def test_every_provider_computes_what_its_kind_says(name):
     found = errors.check(TINY, [name])
     leaves = PROVIDERS[name].leaves if PROVIDERS[name].on_cpu else ()
     assert [row["of"] for row in found] == ["o", *(f"d {leaf}" for leaf in leaves)]
+    assert all(row["error"] <= (2e-5 if row["of"] == "d tau" else 1e-5) for row in found), found  # tau's sum nearly cancels
+
+
+def test_a_window_an_order_and_a_threshold_each_change_what_is_computed():
+    """So that a provider which dropped one would be far from its kind."""
+    x = cases.inputs(TINY)
+    found = {kind: errors.exact(kind, x)[0].detach() for kind in errors.EXACT}
+    assert all(errors.relative(found[a], found[b]) > 0.05 for a, b in combinations(found, 2))
+
+
+def test_fpa_pruned_leaves_dead_tiles_out_and_is_fpa_all_the_same(monkeypatch):
+    """A dip of 100 closes what lies behind it for good: e^-10 bounds a key's weight, and e^-90 is what it has."""
+    left_out, lists = [], skip.lists
+    monkeypatch.setattr(
+        skip, "lists", lambda dead, *more, **options: left_out.append(float(dead.float().mean())) or lists(dead, *more, **options)
+    )
+    found = errors.check(replace(TINY, T=150, dead=0.9), ["fpa pruned"])
+    assert min(left_out) > 0.2
     assert all(row["error"] <= 1e-5 for row in found), found
+
+
+def test_the_session_checks_pruning_where_tiles_are_dead():
+    assert any(case.dead > 0 for case in session.CHECKED)
+
+
+def test_what_is_timed_first_is_all_of_the_smaller_heads():
+    found = [(case.D, case.dead, case.T) for case in session.cases_of([64, 128], [16, 32], [0.0, 0.9])]
+    assert found == sorted(found)
 
 
 def test_an_error_that_is_not_finite_is_no_small_error():
@@ -109,6 +141,31 @@ def test_a_timed_row_has_its_ratios_to_the_providers_beside_it(mode, monkeypatch
     assert mode != "both" or "does not support backward on CPU" in rows["flex fpa"]["why"]
 
 
+@pytest.mark.slow
+def test_every_part_of_a_session_runs_and_measures_every_provider(monkeypatch):
+    """Tiny cases and a clock of our own in the place of a GPU's: what a session computes there, in its order."""
+    monkeypatch.setattr(session, "Case", partial(Case, dtype=torch.float32, device=DEVICE, window=6))
+    monkeypatch.setattr(session, "SWEPT", {16: (Tiles(16, 16, 16), Tiles(32, 16, 16))})
+    monkeypatch.setattr(session, "TOKENS", 18)
+    monkeypatch.setattr(session, "WIDTH", 16)
+    monkeypatch.setattr(timing, "peak", lambda function: 7)
+    until = time.monotonic() + 600
+    checked = list(session.checked(until, (replace(TINY, T=18, H=1),)))
+    assert {row["provider"] for row in checked} == set(PROVIDERS)
+    assert all(row["measured"] and row["error"] < 1e-4 for row in checked), checked
+    swept = list(session.swept(until, clocked, rounds=1, T=18))
+    assert len(swept) == 2 * 2 * len(session.SWEPT_PROVIDERS)
+    assert all(row["measured"] for row in swept), swept
+    timed = list(table(session, [18], [16], [0.9], clocked, 1, until))
+    assert {row["provider"] for row in timed if row["measured"]} == set(PROVIDERS) | set(session.DECODERS)
+    assert [(row["provider"], row["mode"]) for row in timed if not row["measured"]] == ([("flex fpa", "both")] if DEVICE == "cpu" else [])
+
+
+def clocked(function):
+    function()
+    return 1.0
+
+
 def test_the_decoders_agree_on_what_they_compute():
     x = cases.inputs(Case(1, 2, 70, 16, 0.7, torch.float32, DEVICE))
     rows = {name: session.decoder(name, x)().reshape(1, 2, 16) for name in session.DECODERS}
@@ -128,7 +185,21 @@ def test_floors_by_hand():
     assert found["mufu"] == pytest.approx(57.7, abs=0.1)
     assert found["memory"] == pytest.approx(21.1, abs=0.1)
     assert (found["bound"], found["floor"]) == ("issue", found["issue"])
+    assert (
+        floors.floors("fpa pruned forward", {"loop": 348, "mufu": 34}, {"M": 64, "N": 64}, {"num_warps": 4}, floors.Shape())["issue"]
+        == found["issue"]
+    )
     assert floors.floors("row_dots", {"loop": 0, "mufu": 0}, {}, {}, floors.Shape()) is None
+
+
+@pytest.mark.parametrize("T", [1, 7, 20])
+def test_the_pairs_of_a_floor_are_those_that_a_window_holds(T):
+    """Counted one by one: of positions s <= t without a window and in a sliding one, of slots in a shuffled one."""
+    apart = torch.arange(T)[:, None] - torch.arange(T)
+    left, right = window_of(6)
+    assert floors.seen(T, "fpa", 6) == int((apart >= 0).sum())
+    assert floors.seen(T, "sliding", 6) == int(((apart >= 0) & (apart < 6)).sum())
+    assert T < 6 or floors.seen(T, "stochastic", 6) == int(((apart <= left) & (-apart <= right)).sum())
 
 
 def test_predicted_ratios_are_of_the_sums_of_the_passes():
