@@ -46,14 +46,16 @@ def kernels(
     from attnprobe.kernels.bench import floors
     from attnprobe.kernels.bench import session as parts
 
-    found["compiled"] = list(told("compiled", (row for D in head_dims for row in parts.compiled(D)), "kernel"))
+    if session:
+        found["compiled"], found["checked"] = beside(head_dims, lambda: list(told("checked", parts.checked(deadline), "provider")))
+    else:
+        found["compiled"] = list(told("compiled", (row for D in head_dims for row in parts.compiled(D)), "kernel"))
     found["predicted"] = floors.ratios(found["compiled"])
     if not static:
         from attnprobe.kernels.bench.timing import Events
 
         clock = Events() if found["device"] else None
         if session:
-            found["checked"] = list(told("checked", parts.checked(deadline), "provider"))
             found["swept"] = list(told("swept", parts.swept(deadline, clock, rounds), "provider"))
         found["timed"] = list(told("timed", table(parts, lengths, head_dims, shares, clock, rounds, deadline), "provider"))
     if as_json:
@@ -62,6 +64,24 @@ def kernels(
     from attnprobe.cli.bench_tables import show
 
     show(found)
+
+
+def beside(head_dims, work):
+    """What is compiled at these head dimensions, a process each, and what `work` gives meanwhile: a session has ten minutes."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(len(head_dims), mp_context=get_context("spawn")) as pool:
+        compiling = [pool.submit(compiled_at, D) for D in head_dims]
+        done = work()
+        return [row for rows in compiling for row in rows.result()], done
+
+
+def compiled_at(head_dim):
+    """The compiled rows of one head dimension."""
+    from attnprobe.kernels.bench import session
+
+    return list(session.compiled(head_dim))
 
 
 def table(parts, lengths, head_dims, shares, clock, rounds, deadline):

@@ -45,6 +45,25 @@ def test_without_a_gpu_every_kernel_is_compiled_and_no_row_carries_a_time():
     assert all(row["measured"] is False and row["why"] == "no CUDA device" and "median" not in row for row in found["timed"])
 
 
+BESIDE = """
+import json
+from attnprobe.cli.bench_kernels import beside, compiled_at
+rows, done = beside([16], lambda: "done")
+print(json.dumps([rows, done, compiled_at(16)]))
+"""
+
+
+@pytest.mark.slow
+def test_a_session_compiles_beside_what_it_checks():
+    """In a process that can compile; a second time, the compiler finds what it wrote."""
+    done = subprocess.run([sys.executable, "-c", BESIDE], capture_output=True, text=True, env=PLAIN)
+    assert done.returncode == 0, done.stderr
+    beside, work, alone = json.loads(done.stdout)
+    assert beside == alone
+    assert work == "done"
+    assert {row["head_dim"] for row in beside} == {16}
+
+
 REFUSED = {
     "--session measures on a GPU, and there is no CUDA device": ["--session"],
     "--length must be from 64 to 131072, not 5": ["--length", "5"],
