@@ -8,26 +8,21 @@ is no result that this store wrote. Nothing here writes or removes.
 from __future__ import annotations
 
 import json
-import math
 import re
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from attnprobe.probes.recipe import Recipe
+from attnprobe.probes.record import FIELDS, SCHEMA, read, unscored
 from attnprobe.probes.spec import Spec, parse
-from attnprobe.probes.store import SCHEMA, checksum, identity, key
+from attnprobe.probes.store import identity
 from attnprobe.probes.tasks import TASKS
 
 STATES = ("current", "older", "newer", "unknown", "damaged")
 OF_A_FILE = "; of a file of yours? --load FILE"
-STATUSES = ("solved", "unsolved", "failed")
 RESULT = re.compile(r"[0-9a-f]{16}\.json")
 ASIDE = re.compile(r"[0-9a-f]{16}\.corrupt[0-9]+")  # set aside by Store.load
 TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.[0-9]+\.tmp")  # of a write that was cut off, or is going on
-FIELDS = {
-    "schema": int, "task": str, "options": dict, "version": int, "arm": str, "arm_name": str, "head_dim": int, "num_heads": int,
-    "layers": int, "recipe": dict, "seed": int, "dtype": str, "device": str, "code": str,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -91,14 +86,12 @@ def holding(path, known):
     except FileNotFoundError:
         return None
     try:
-        record = json.loads(data)
-        if isinstance(record["schema"], int) and record["schema"] != SCHEMA:
-            state = "older" if record["schema"] < SCHEMA else "newer"
-            return Holding(path, len(data), state, (f"schema {record['schema']}, not {SCHEMA}",))
-        check(record, path)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        why = f"it has no {error}" if isinstance(error, KeyError) else str(error) if isinstance(error, ValueError) else "it is no record"
-        return Holding(path, len(data), "damaged", (why,))
+        record = read(data, path)
+    except ValueError as error:
+        return Holding(path, len(data), "damaged", (str(error),))
+    if record["schema"] != SCHEMA:
+        state = "older" if record["schema"] < SCHEMA else "newer"
+        return Holding(path, len(data), state, (f"schema {record['schema']}, not {SCHEMA}",))
     described = record["identity"]
     arm = json.dumps([value for name, value in described.items() if name not in ("seed", "recipe")], sort_keys=True)
     if arm not in known:
@@ -106,30 +99,9 @@ def holding(path, known):
     state, why, task, spec = known[arm]
     if state in ("current", "older") and not same_fields(described["recipe"], Recipe):
         state, why = "older", (*why, "other fields of a recipe")
+    if state == "current" and (lacks := unscored(record, task.metric)):
+        return Holding(path, len(data), "damaged", (lacks,))
     return Holding(path, len(data), state, why, record, task, spec)
-
-
-def check(record, path):
-    """Raise ValueError, KeyError or TypeError where a record of this schema is not what a Store writes under that name."""
-    described, result, recorded = record["identity"], record["result"], record["recorded"]
-    wrong = [name for name, kind in FIELDS.items() if type(described[name]) is not kind]
-    if wrong:
-        raise ValueError(f"its identity's {wrong[0]} is no {FIELDS[wrong[0]].__name__}")
-    if record["key"] != key(described) or path.stem != record["key"][:16]:
-        raise ValueError("its name is not that of its identity")
-    if record["checksum"] != checksum(record):
-        raise ValueError("its content is not what was written")
-    numbers = [*result["score"].values(), recorded["seconds"], result["steps"]]
-    sound = (
-        result["seed"] == described["seed"],
-        result["status"] in STATUSES,
-        all(isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x) for x in numbers),
-        all(isinstance(text, str) for text in [recorded["date"], result["data_hash"], *recorded["versions"].values()]),
-        isinstance(result["curve"], list) and isinstance(result["traces"], dict),
-        result["failure"] is None or {"quantity", "step"} <= result["failure"].keys(),
-    )
-    if not all(sound):
-        raise ValueError("its result is none")
 
 
 def today(described):

@@ -8,7 +8,6 @@ over what is read back tells a damaged file from a result.
 from __future__ import annotations
 
 import errno
-import hashlib
 import itertools
 import json
 import os
@@ -21,8 +20,9 @@ from typing import Any
 
 from attnprobe.probes.code import digest
 from attnprobe.probes.mixers import kernel
+from attnprobe.probes.record import SCHEMA, checksum, key, read, unscored
+from attnprobe.probes.tasks import TASKS
 
-SCHEMA = 1
 SHARED_CODE = ("attnprobe.probes.train", "attnprobe.probes.model", "attnprobe.probes.mixers.attention")
 
 
@@ -58,13 +58,14 @@ class Store:
             return None
         if not path.is_file():
             raise OSError(errno.EINVAL, "a result is a file, and this is none", str(path))
+        data = path.read_bytes()
         try:
-            record = json.loads(path.read_bytes())
-            if (record["schema"], record["key"]) != (SCHEMA, key(identity)):
+            record = read(data, path)
+            if record["schema"] != SCHEMA or record["key"] != key(identity):
                 raise ValueError("it is the result of something else")
-            if record["checksum"] != checksum(record):
-                raise ValueError("its content is not what was written")
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            if identity["task"] in TASKS and (why := unscored(record, TASKS[identity["task"]].metric)):
+                raise ValueError(why)
+        except ValueError as error:
             aside = next(a for n in itertools.count(1) if not (a := path.with_suffix(f".corrupt{n}")).exists())
             path.replace(aside)
             self.warn(f"{path} is not a readable result ({error}); set aside as {aside.name}, the seed is computed again")
@@ -108,18 +109,3 @@ def identity(task, spec, head_dim, recipe, seed, dtype, device_type):
             kernel.modules(task, spec, head_dim, device_type),
         ),
     }
-
-
-def key(identity):
-    """sha256 of the identity as canonical JSON."""
-    return digest_of(identity)
-
-
-def checksum(record):
-    """sha256 of a record's result and of what was recorded beside it."""
-    return digest_of([record["result"], record["recorded"]])
-
-
-def digest_of(value):
-    """sha256 of a value as canonical JSON."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

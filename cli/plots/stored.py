@@ -6,9 +6,11 @@ import shlex
 import sys
 from pathlib import Path
 
+from attnprobe.probes.record import SCHEMA, key
+from attnprobe.probes.record import read as whole
 from attnprobe.probes.run import named
 from attnprobe.probes.spec import parse
-from attnprobe.probes.store import SCHEMA, checksum, identity, key
+from attnprobe.probes.store import identity
 from attnprobe.probes.tasks import TASKS
 
 
@@ -33,11 +35,10 @@ def read(path):
     if not path.is_file():
         return None
     try:
-        record = json.loads(path.read_bytes())
-        whole = record["schema"] == SCHEMA and record["checksum"] == checksum(record)
-        return record if whole and record["key"] == key(record["identity"]) else None
-    except (ValueError, KeyError, TypeError, RecursionError):
+        record = whole(path.read_bytes(), path)
+    except ValueError:
         return None
+    return record if record["schema"] == SCHEMA else None
 
 
 def today(described, known):

@@ -80,6 +80,9 @@ DAMAGE = {
     "no date": lambda r: r["recorded"].pop("date"),
     "a version that is a list": lambda r: r["recorded"]["versions"].update(torch=[1]),
     "a head_dim that is a text": lambda r: r["identity"].update(head_dim="4"),
+    "a score that is a list": lambda r: r["result"].update(score=[0.01]),
+    "no metric": lambda r: r["result"].update(score={"accuracy": 1.0}),
+    "a number that is no float": lambda r: r["result"].update(steps=10**400),
     "no code": lambda r: r["identity"].pop("code"),
 }
 

@@ -7,11 +7,15 @@ import pytest
 
 from attnprobe.probes import code
 from attnprobe.probes.spec import parse
-from attnprobe.probes.store import Store, identity, key
+from attnprobe.probes.store import Store, checksum, identity, key
 from attnprobe.probes.tasks.ladder import Ladder
 
 TASK = Ladder(r=5)
-RESULT = {"seed": 3, "status": "solved", "score": {"kl": 0.01}, "steps": 800, "curve": [], "data_hash": "x", "head": None, "failure": None}
+RESULT = {
+    "seed": 3, "status": "solved", "score": {"kl": 0.01}, "steps": 800, "losses": [[50, 1.0], [800, None]], "curve": [], "traces": {},
+    "data_hash": "x", "head": None, "failure": None,
+}  # fmt: skip
+RECORDED = {"seconds": 1.5, "date": "2026-11-30T05:00:00+00:00", "versions": {"torch": "2.13.0"}, "host": "here"}
 
 
 def named(task=TASK, spec="fpa", d=4, recipe=None, seed=3, dtype="float32", device="cpu"):
@@ -27,10 +31,10 @@ def store(tmp_path):
 
 
 def test_what_is_saved_is_loaded(store):
-    record = store.save(named(), RESULT, {"host": "here"})
+    record = store.save(named(), RESULT, RECORDED)
     assert store.load(named()) == record
     assert record["result"] == RESULT
-    assert record["recorded"] == {"host": "here"}
+    assert record["recorded"] == RECORDED
     assert [p.name for p in store.path(named()).parent.iterdir()] == [f"{key(named())[:16]}.json"]
 
 
@@ -89,7 +93,7 @@ CORRUPT = {
 
 @pytest.mark.parametrize("damage", CORRUPT)
 def test_a_corrupt_file_is_named_set_aside_and_not_believed(store, damage):
-    store.save(named(), RESULT, {"seconds": 1.5})
+    store.save(named(), RESULT, RECORDED)
     path = store.path(named())
     whole = path.read_text()
     path.write_text(CORRUPT[damage](whole))
@@ -98,13 +102,51 @@ def test_a_corrupt_file_is_named_set_aside_and_not_believed(store, damage):
     assert str(path) in store.lines[0]
     assert path.with_suffix(".corrupt1").exists()
     assert not path.exists()
-    store.save(named(), RESULT, {})
+    store.save(named(), RESULT, RECORDED)
     assert store.load(named())["result"] == RESULT
+
+
+FOREIGN = {
+    "no result": (lambda r: r.pop("result"), "it has no 'result'"),
+    "an empty result": (lambda r: r.update(result={}), "it has no 'seed'"),
+    "a result that is a list": (lambda r: r.update(result=[1]), "it is no record"),
+    "nothing recorded": (lambda r: r.update(recorded={}), "it has no 'date'"),
+    "a score that is a list": (lambda r: r["result"].update(score=[0.01]), "it is no record"),
+    "another task's score": (lambda r: r["result"].update(score={"accuracy": 1.0}), "its score has no 'kl'"),
+    "a number that is no float": (lambda r: r["result"]["score"].update(kl=10**400), "it is no record"),
+    "a score that is a text": (lambda r: r["result"]["score"].update(kl="0.01"), "its result is none"),
+    "no losses": (lambda r: r["result"].pop("losses"), "it has no 'losses'"),
+    "a curve of triples": (lambda r: r["result"].update(curve=[[1, 2, 3]]), "its result is none"),
+    "a failure that solved": (lambda r: r["result"].update(failure={"step": 1, "quantity": "loss"}), "its result is none"),
+    "a failed seed without its failure": (lambda r: r["result"].update(status="failed"), "its result is none"),
+    "a head without offsets": (lambda r: r["result"].update(head={"keys": []}), "its result is none"),
+    "a schema that is a text": (lambda r: r.update(schema="1"), "its schema is no int"),
+}
+
+
+@pytest.mark.parametrize("foreign", FOREIGN)
+def test_a_record_of_another_s_is_set_aside_though_its_checksum_fits(store, foreign):
+    alter, why = FOREIGN[foreign]
+    record = store.save(named(), RESULT, RECORDED)
+    alter(record)
+    if record.keys() >= {"result", "recorded"}:
+        record["checksum"] = checksum(record)
+    path = store.path(named())
+    path.write_text(json.dumps(record))
+    assert store.load(named()) is None
+    assert store.lines == [f"{path} is not a readable result ({why}); set aside as {path.stem}.corrupt1, the seed is computed again"]
+    assert (path.exists(), path.with_suffix(".corrupt1").exists()) == (False, True)
+
+
+def test_a_failed_seed_is_loaded_without_the_metric(store):
+    failed = RESULT | {"status": "failed", "score": {}, "failure": {"step": 7, "quantity": "loss"}}
+    store.save(named(), failed, RECORDED)
+    assert store.load(named())["result"] == failed
 
 
 def test_files_set_aside_are_all_kept(store):
     for n in (1, 2):
-        store.save(named(), RESULT, {})
+        store.save(named(), RESULT, RECORDED)
         store.path(named()).write_text(f"damage {n}")
         assert store.load(named()) is None
     assert store.path(named()).with_suffix(".corrupt1").read_text() == "damage 1"
@@ -124,16 +166,16 @@ def test_what_is_no_file_in_a_result_s_place_is_named(store):
 
 
 def test_results_are_readable_by_whom_the_umask_lets_read(store):
-    store.save(named(), RESULT, {})
+    store.save(named(), RESULT, RECORDED)
     ordinary = store.root / "ordinary"
     ordinary.write_text("")
     assert store.path(named()).stat().st_mode == ordinary.stat().st_mode
 
 
 def test_a_write_that_fails_leaves_the_old_result(store, monkeypatch):
-    store.save(named(), RESULT, {})
+    store.save(named(), RESULT, RECORDED)
     with pytest.raises(ValueError, match="not JSON compliant"):
-        store.save(named(), {**RESULT, "steps": float("nan")}, {})
+        store.save(named(), {**RESULT, "steps": float("nan")}, RECORDED)
     assert store.load(named())["result"] == RESULT
 
 
