@@ -130,7 +130,7 @@ def run(
     """Check everything that was asked, train what is missing, print the report, exit as CONTRACT says."""
     from attnprobe.cli import inputs
     from attnprobe.cli import lr_grid as grids
-    from attnprobe.probes.run import check, default_workers, run_probe
+    from attnprobe.probes.run import check, check_device, default_workers, run_probe
     from attnprobe.probes.store import Store
 
     if dry_run + sum(output[name] for name in ("as_json", "as_csv", "as_markdown")) > 1:
@@ -148,7 +148,7 @@ def run(
     for name, value in {"threads": threads, "workers": workers}.items():
         if value is not None and value < 1:
             raise ValueError(f"--{name} must be at least 1, not {value}")
-    check_device(device)
+    check_device(device, "--device")
     base = inputs.arm(reference, head_dim)
     check(task, base, steps)
     arms = inputs.arms(task, arm, head_dim, base.spec, control)
@@ -183,17 +183,6 @@ def run(
 
     report = build(shlex.join(["probe", *sys.argv[1:]]), task, recipe, ids, head_dim, device, base, results)
     finish(with_grid(report, searched), trace=trace, **output)
-
-
-def check_device(device):
-    """ValueError where a device is unknown or absent."""
-    if device not in ("cpu", "cuda"):
-        raise ValueError(f"--device must be cpu or cuda, not {device!r}")
-    if device == "cuda":
-        import torch
-
-        if not torch.cuda.is_available():
-            raise ValueError("--device cuda: torch sees no CUDA device here; use --device cpu")
 
 
 def finish(report, *, discordant, as_json, as_csv, as_markdown, quiet, trace=False):

@@ -10,23 +10,21 @@ import tempfile
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from attnprobe.probes.arm import Arm, once
 from attnprobe.probes.arm import arm as read_arm
 from attnprobe.probes.arm import seeds as read_seeds
 from attnprobe.probes.mixers import intervention
+from attnprobe.probes.recipe import Recipe
 from attnprobe.probes.results import ArmResult, Results
 from attnprobe.probes.store import Store, identity
 from attnprobe.probes.tasks import TASKS
 from attnprobe.probes.tasks.task import Task
 from attnprobe.probes.workers import in_processes, in_this_process
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from attnprobe.probes.recipe import Recipe
-
+DEVICES = ("cpu", "cuda")
 MOST_WORKERS = 4  # each holds a copy of torch, 400 MB and more
 
 
@@ -59,6 +57,17 @@ def default_workers():
     """How many arms to train side by side: one a core that this process may use, at most MOST_WORKERS."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(MOST_WORKERS, cores)
+
+
+def check_device(device, name="device"):
+    """Raise ValueError where a device is unknown or absent; name: what it was given as."""
+    if device not in DEVICES:
+        raise ValueError(f"{name} must be {' or '.join(DEVICES)}, not {device!r}")
+    if device == "cuda":
+        import torch
+
+        if not torch.cuda.is_available():
+            raise ValueError(f"{name} cuda: torch sees no CUDA device here; use {name} cpu")
 
 
 def check(task, arm, steps=None):
@@ -107,10 +116,13 @@ def run_probe(
     if not isinstance(task, Task):
         raise ValueError(f"task must be a Task, such as Ladder(r=10), or the name of one, not {task!r}")
     asked = listed(task, task.arms if arms is None else arms)
-    ids, recipe = asked_seeds(seeds), recipe or task.recipe
+    ids, recipe = asked_seeds(seeds), task.recipe if recipe is None else recipe
+    if not isinstance(recipe, Recipe):
+        raise ValueError(f"recipe must be a Recipe, such as Recipe(steps=400), or None for the task's, not {recipe!r}")
     for name, value in {"threads": threads, "workers": workers}.items():
-        if not isinstance(value, int) or value < 1:
+        if type(value) is not int or value < 1:
             raise ValueError(f"{name} must be an integer of at least 1, not {value!r}")
+    check_device(device)
     for one in asked:
         check_home(task, one)
         check(task, one, recipe.steps)
@@ -139,7 +151,7 @@ def asked_seeds(seeds):
     if not isinstance(seeds, Iterable):
         raise ValueError(f"seeds must be a count, a range such as '100:115', or ids, not {seeds!r}")
     ids = tuple(seeds)
-    if not ids or len(set(ids)) < len(ids) or not all(isinstance(seed, int) and seed >= 0 for seed in ids):
+    if not ids or len(set(ids)) < len(ids) or not all(type(seed) is int and seed >= 0 for seed in ids):
         raise ValueError(f"seeds must be different integers >= 0, at least one, not {ids!r}")
     return ids
 
@@ -159,6 +171,8 @@ def kept(store):
     """A Store: the one given, that of a directory, or for None one that is gone afterwards."""
     if isinstance(store, Store):
         yield store
+    elif not isinstance(store, str | Path | None):
+        raise ValueError(f"store must be a Store, the path of a directory, or None to keep nothing, not {store!r}")
     elif store is not None:
         yield Store(store)
     else:

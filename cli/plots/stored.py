@@ -6,6 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from attnprobe.probes.holdings import recipe_of
 from attnprobe.probes.record import SCHEMA, key
 from attnprobe.probes.record import read as whole
 from attnprobe.probes.run import named
@@ -51,12 +52,10 @@ def today(described, known):
 
 def renamed(described):
     """The identity that today's code makes of an old one's description, or None."""
-    from attnprobe.probes.recipe import Recipe
-
     try:
         task = TASKS[described["task"]](**described["options"])
-        spec, recipe = parse(described["arm_name"]), Recipe(**described["recipe"])
-    except (ValueError, TypeError):
+        spec, recipe = parse(described["arm_name"]), recipe_of(described["recipe"])
+    except (ValueError, TypeError, KeyError):
         return None
     return identity(task, spec, described["head_dim"], recipe, described["seed"], described["dtype"], described["device"])
 

@@ -47,6 +47,7 @@ class Associative(Task):
     shift = 0.0
 
     def __post_init__(self):
+        super().__post_init__()
         least = max(2, self.present)
         if not least <= self.pairs <= WIDTH:
             raise ValueError(f"pairs must be from {least} to {WIDTH}, not {self.pairs}: {self.present} of them are asked for")

@@ -38,6 +38,7 @@ class Distant(Task):
     arms = ("rope", "rope+swa", "rope+sa", "rope+sa(draw=fixed)", "rope+gated", "rope+moba", "rope+swa(w=8)")
 
     def __post_init__(self):
+        super().__post_init__()
         if not 16 <= self.seq_len <= 1024 or self.seq_len % 4:
             raise ValueError(f"seq_len must be a multiple of 4 from 16 to 1024, not {self.seq_len}")
         if not 1 <= self.layers <= 12:

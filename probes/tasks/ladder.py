@@ -48,6 +48,7 @@ class Ladder(Task):
     threshold = THRESHOLD
 
     def __post_init__(self):
+        super().__post_init__()
         if not 2 <= self.r <= LARGEST:
             raise ValueError(f"r must be from 2 (one rung that can die) to {LARGEST}, not {self.r}")
         if self.evaluate == "exhaustive" and self.r > EXHAUSTIVE:

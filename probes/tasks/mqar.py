@@ -65,6 +65,7 @@ class Mqar(Decoder):
     )  # fmt: skip
 
     def __post_init__(self):
+        super().__post_init__()
         defaults = {"layers": 1 if self.stacked else 2, "field_std": self.init_std}
         for name, value in defaults.items():
             if getattr(self, name) is None:

@@ -64,6 +64,12 @@ class Task(ABC):
     lookup = False
     readers: Mapping[str, Any] = MappingProxyType({})
 
+    def __post_init__(self) -> None:
+        """Raise ValueError where an option is not of its declared type. A subclass that checks bounds too calls this first."""
+        from attnprobe.probes.fields import check_types
+
+        check_types(self)
+
     @property
     @abstractmethod
     def rule(self) -> str:

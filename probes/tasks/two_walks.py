@@ -46,6 +46,7 @@ class TwoWalks(Task):
     arms = ("fpa", "selective(maps=own)", "dcp", "softmax")
 
     def __post_init__(self):
+        super().__post_init__()
         if not 3 <= self.r <= LARGEST:
             raise ValueError(f"r must be from 3 (two rungs that can die) to {LARGEST}, not {self.r}")
 

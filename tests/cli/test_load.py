@@ -127,6 +127,6 @@ def test_an_error_in_a_loaded_file_is_one_line_that_says_where(files, workers):
 
 
 def test_an_error_of_the_suite_s_own_keeps_its_traceback(files, monkeypatch):
-    monkeypatch.setattr("attnprobe.cli.run_command.check_device", lambda device: 1 / 0)
+    monkeypatch.setattr("attnprobe.probes.run.check_device", lambda *given: 1 / 0)
     done = invoke("run", "ladder", "--load", files / "mine.py", "--arm", "mine")
     assert isinstance(done.exception, ZeroDivisionError)

@@ -63,7 +63,13 @@ def test_without_a_store_nothing_is_kept(tmp_path, monkeypatch):
         ({"arms": 5}, "arms is a list of texts and Arms"),
         ({"arms": [5]}, r"arms is a list of texts and Arms, .* not \[5\]"),
         ({"seeds": None}, "seeds must be a count, a range"),
+        ({"seeds": [True]}, "different integers >= 0"),
         ({"store": ""}, "must name a directory"),
+        ({"store": 5}, "store must be a Store, the path of a directory, or None to keep nothing, not 5"),
+        ({"device": "zz"}, "device must be cpu or cuda, not 'zz'"),
+        ({"device": 0}, "device must be cpu or cuda, not 0"),
+        ({"threads": True}, "threads must be an integer of at least 1, not True"),
+        ({"recipe": "short"}, "recipe must be a Recipe"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_trained(given, message):
