@@ -6,7 +6,7 @@ import functools
 import itertools
 
 from attnprobe.probes.batch import stack as stacked
-from attnprobe.probes.judging import scores
+from attnprobe.probes.judging import over_chunks, scores
 from attnprobe.probes.mixers.parts import Draw
 from attnprobe.probes.streams import stream
 from attnprobe.probes.trace import followed
@@ -45,22 +45,15 @@ class Evaluation:
             yield stacked(found, self.device, torch.float64)
 
     def score(self, model, step, path, size, which=None):
-        """Each metric (N,), float64: the mean over the evaluation's examples, weights and sums in float64; of seeds where `which`.
-        A score other than the task's metric is the mean over the chunks that have something to score, nan where none has."""
+        """Each metric (N,), float64, weights and sums in float64, of seeds where `which`; see judging.over_chunks."""
         import torch
 
         which = torch.ones(len(self.stack.seeds), dtype=torch.bool) if which is None else which
         seeds = chosen(self.stack.seeds, which)
         p = {name: value[which] for name, value in self.stack.copy(torch.float64).items()}
-        total, seen = {}, {}
+        draw = functools.partial(draws, seeds, step, "test")
         with torch.no_grad():
-            for batch in self.batches(path, size, seeds):
-                n = batch.tokens.shape[1]
-                for name, value in scores(self.task, model, p, batch, functools.partial(draws, seeds, step, "test")).items():
-                    there = torch.ones_like(value, dtype=torch.bool) if name == self.task.metric else ~value.isnan()
-                    total[name] = total.get(name, 0) + torch.where(there, value, 0) * n
-                    seen[name] = seen.get(name, 0) + there * n
-        return {name: value / seen[name] for name, value in total.items()}
+            return over_chunks(self.task, ((batch, scores(self.task, model, p, batch, draw)) for batch in self.batches(path, size, seeds)))
 
     def followed(self, model, step):
         """What the task traces, on the fixed evaluation set: name -> (N,)."""

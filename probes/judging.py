@@ -17,6 +17,25 @@ def scores(task, model, p, batch, draws):
     return made | {f"{task.metric}{task.draws}": task.score(mean_of_classes([first, *others]), batch)[task.metric]}
 
 
+def over_chunks(task, judged):
+    """The scores of an evaluation: name -> (N,). judged: (stacked Batch, its scores) of each chunk.
+
+    Each is the mean over all answers that it is a score of: a chunk weighs what task.counts says, else its examples. One other than the
+    task's metric is of the chunks that have something to score, nan where none has.
+    """
+    import torch
+
+    total, seen = {}, {}
+    for batch, found in judged:
+        counts, n = task.counts(batch), batch.tokens.shape[1]
+        for name, value in found.items():
+            there = torch.ones_like(value, dtype=torch.bool) if name == task.metric else ~value.isnan()
+            weight = there * counts.get(name, n)
+            total[name] = total.get(name, 0) + torch.where(there, value, 0) * weight
+            seen[name] = seen.get(name, 0) + weight
+    return {name: value / seen[name] for name, value in total.items()}
+
+
 def output(task, model, p, batch, draws):
     """The model's output on a batch, task.at_once examples at a time."""
     import torch

@@ -112,10 +112,17 @@ class Decoder(Task):
         return losses.view(target.shape).sum((1, 2)) / (target != self.nothing).sum((1, 2))
 
     def score(self, output, batch):
-        """The share of right answers of each slice, nan where it is empty; an evaluation's chunks are averaged by their sizes."""
-        asked = batch.target != self.nothing
+        """The share of right answers of each slice, nan where it is empty."""
         right = (output.argmax(-1) == batch.target).to(output.dtype).flatten(1)
-        return {name: means_where(right, (asked & where).flatten(1)) for name, where in self.slices(batch).items()}
+        return {name: means_where(right, asked.flatten(1)) for name, asked in self.asked(batch).items()}
+
+    def counts(self, batch):
+        return {name: asked.sum((1, 2)) for name, asked in self.asked(batch).items()}
+
+    def asked(self, batch):
+        """name -> (N, B, K), True at the answers that a score is the share of right ones of."""
+        asked = batch.target != self.nothing
+        return {name: asked & where for name, where in self.slices(batch).items()}
 
     def solved(self, score):
         return score["accuracy"] >= self.threshold

@@ -116,7 +116,13 @@ class Task(ABC):
 
     @abstractmethod
     def score(self, output: Any, batch: Batch) -> dict[str, Any]:
-        """Metrics: name -> (N,), each a mean over the batch's examples; nan, but for `metric`, where the batch has none to score."""
+        """Metrics: name -> (N,), each a mean over the batch's examples, or over as many answers as `counts` says; nan, but for
+        `metric`, where the batch has none to score."""
+
+    def counts(self, batch: Batch) -> Mapping[str, Any]:
+        """name -> (N,), how many answers of a stacked Batch a score is the mean of, where that is not the number of examples: what the
+        batch weighs in the mean over an evaluation's chunks. None by default."""
+        return MappingProxyType({})
 
     @abstractmethod
     def solved(self, score: dict[str, Any]) -> Any:

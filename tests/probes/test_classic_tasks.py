@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from attnprobe.probes.batch import stack
+from attnprobe.probes.judging import over_chunks
 from attnprobe.probes.spec import parse
 from attnprobe.probes.streams import stream
 from attnprobe.probes.tasks import TASKS
@@ -115,18 +116,13 @@ def scored(task, batch, answers):
     """The scores of answers (n, K), None where there is none, given as logits."""
     stacked = stack([batch], "cpu", torch.float64)
     classes = torch.tensor([[0 if a is None else int(a) for a in row] for row in answers])
-    return {
-        name: value.item() for name, value in task.score(torch.nn.functional.one_hot(classes, task.classes)[None].double(), stacked).items()
-    }
+    return task.score(torch.nn.functional.one_hot(classes, task.classes)[None].double(), stacked)
 
 
 def score(task, chunks, answer):
-    """The scores of answer(batch, i) over an evaluation, chunks averaged by their sizes as in training."""
-    total = Counter()
-    for batch in chunks:
-        found = scored(task, batch, [answer(batch, i) for i in range(len(batch.tokens))])
-        total.update({name: value * len(batch.tokens) for name, value in found.items()})
-    return {name: value / sum(len(batch.tokens) for batch in chunks) for name, value in total.items()}
+    """The scores of answer(batch, i) over an evaluation, its chunks averaged as in training."""
+    judged = ((stack([b], "cpu", torch.float64), scored(task, b, [answer(b, i) for i in range(len(b.tokens))])) for b in chunks)
+    return {name: value.item() for name, value in over_chunks(task, judged).items()}
 
 
 @pytest.mark.parametrize("case", CASES)
