@@ -1,5 +1,8 @@
 """What solves the tasks of family A exactly, and what a layer scores that takes a shortcut: answers (n, rows) read off a Batch."""
 
+import functools
+import math
+
 import numpy as np
 
 
@@ -48,6 +51,19 @@ def decoy(task, batch):
     own = batch.side["mix"][:, : task.context : 2], batch.side["amount"][:, : task.context : 2]
     pulled = (batch.tokens[:, task.context :, None] == own[0][:, None]) & (own[1] > 0)[:, None]
     return np.take_along_axis(context(task, batch)[1], pulled.argmax(-1), 1)
+
+
+def majority_share(places, values):
+    """The exact score of `majority` where `places` values are drawn alike: E[the largest count] / places.
+
+    No count is above m in as many words as places! times the coefficient of x^places in (sum over c <= m of x^c / c!)^values.
+    """
+    powers = np.array([1 / math.factorial(c) for c in range(places + 1)])
+    below = []
+    for m in range(places):
+        ways = functools.reduce(lambda a, b: np.convolve(a, b)[: places + 1], [powers * (np.arange(places + 1) <= m)] * values)
+        below.append(ways[places] * math.factorial(places) / values**places)
+    return float(sum(1 - chance for chance in below)) / places
 
 
 SHORTCUTS = {f.__name__: f for f in (unigram, last_value, majority, position, silence)}

@@ -12,6 +12,7 @@ import torch
 
 from attnprobe.probes.batch import stack
 from attnprobe.probes.checks.findings import Failed, Note, run
+from attnprobe.probes.checks.readers import readers
 from attnprobe.probes.mixers.parts import Draw
 from attnprobe.probes.model import Model
 from attnprobe.probes.spec import parse
@@ -26,8 +27,6 @@ FEW, MANY = 16, 256  # examples, for which as many lines of Python are to run
 MORE_LINES = 1.5  # times, since a draw may be rejected
 BY_CHANCE = 0.005  # the share of evaluated sequences that may be seen in training beyond what another seed's training sees
 SIZE = 1024  # sequences evaluated
-NEAR = 0.02  # of the score that a shortcut is stated to have
-EXACT = 1e-6  # of a perfect score
 
 
 def check_task(task):
@@ -228,41 +227,6 @@ def judged(task, seeds):
 def drawn(seeds, layer):
     """A layer's Draw at test time."""
     return Draw(seeds, layer, 0, "test")
-
-
-def readers(task):
-    """The exact reader scores perfectly, and every shortcut what it is stated to, which solves nothing."""
-    if not task.readers:
-        return Note("the task declares no `readers`: neither an exact reader nor shortcuts were tried")
-    if "exact" not in task.readers:
-        raise Failed(f"readers name {', '.join(task.readers)} and no 'exact' one, which solves the task from its tokens")
-    told = []
-    for name, (rule, stated) in task.readers.items():
-        total, count = {}, 0
-        for batch in task.evaluation(stream(0, "test"), SIZE):
-            n = len(batch.tokens)
-            output = torch.from_numpy(np.asarray(rule(batch), dtype=float))[None]
-            for key, value in task.score(output, stack([batch], "cpu", torch.float64)).items():
-                total[key] = total.get(key, 0) + value.double() * n
-            count += n
-        score = {key: value / count for key, value in total.items()}
-        check_reader(task, name, score, stated)
-        told.append(f"{name} {round(score[task.metric].item(), 9):.3g}")
-    return f"{task.metric}: {', '.join(told)}"
-
-
-def check_reader(task, name, score, stated):
-    """Raise Failed unless the exact reader solves the task with a perfect score, or a shortcut has the score stated and does not."""
-    got, solved = score[task.metric].item(), bool(torch.as_tensor(task.solved(score)).all())
-    if name == "exact":
-        perfect = 0.0 if task.better == "low" else 1.0
-        if abs(got - perfect) > EXACT or not solved:
-            raise Failed(f"the exact reader has {task.metric} {got:.6g}, not {perfect:g}: target and tokens disagree")
-        return
-    if abs(got - stated) > NEAR:
-        raise Failed(f"the shortcut {name} has {task.metric} {got:.3g}, where {stated:g} is stated")
-    if solved:
-        raise Failed(f"the shortcut {name} solves the task with {task.metric} {got:.3g}")
 
 
 def pictures(task):

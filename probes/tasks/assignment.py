@@ -77,6 +77,44 @@ class Assignment(Decoder):
         side = {"times": take(times, asked)}
         return Batch(tokens, take(latest, asked), np.arange(self.first, self.seq_len, 2), np.ones(self.seq_len, bool), side)
 
+    @property
+    def readers(self):
+        import numpy as np
+
+        def read(batch):
+            """Values (n, 8), and where a statement is of each asked variable (n, 3, 8)."""
+            end, asked = self.first - 1, batch.tokens[:, self.first :: 2]
+            values = batch.tokens[:, self.span // 2 : end : self.span].astype(int) - VARIABLES
+            return values, batch.tokens[:, None, : end : self.span] == asked[:, :, None]
+
+        def value_at(batch, choose):
+            """The value at the statement that `choose` finds of each asked variable."""
+            values, own = read(batch)
+            return self.said(np.take_along_axis(values, choose(values, own), 1))
+
+        def first(values, own):
+            return own.argmax(-1)
+
+        def last(values, own):
+            return STATEMENTS - 1 - own[:, :, ::-1].argmax(-1)
+
+        def most_frequent(values, counted):
+            """Among the statements counted, the first of a value that is in most of them."""
+            same = values[:, None, :, None] == values[:, None, None]
+            return np.where(counted, (same & counted[:, :, None]).sum(-1), 0).argmax(-1)
+
+        def most_frequent_of_all(values, own):
+            return most_frequent(values, np.ones_like(own))
+
+        return {
+            "exact": (lambda batch: value_at(batch, last), 1.0),
+            "majority": (lambda batch: self.said(np.zeros((len(batch.tokens), VARIABLES), int)), 0.25),
+            "unigram": (lambda batch: value_at(batch, most_frequent_of_all), 0.42),
+            "last write": (lambda batch: self.said(read(batch)[0][:, -1:].repeat(VARIABLES, 1)), 0.50),
+            "first value": (lambda batch: value_at(batch, first), 0.37),
+            "own most frequent": (lambda batch: value_at(batch, most_frequent), 0.48),
+        }
+
     def evaluation(self, rng, size):
         for n in self.chunks(size):
             yield self.sample(rng, n)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -111,6 +112,35 @@ class Associative(Task):
                     f"{layer.bias.name} makes no sense on {self.name}: it sums a mask over the rows between key and query, "
                     f"and here each query row asks alone, of a context whose own rows ask nothing"
                 )
+
+    @property
+    def readers(self):
+        from attnprobe.probes import recall_baselines as read
+
+        places = self.pairs + self.decoys
+        of_a_place = (1 + (places - 1) / self.values) / places  # the asked pair's value, or another that is equal by chance
+        stated = {
+            read.lookup: ("exact", 1.0),
+            read.unigram: ("unigram", 1 / self.values),
+            read.last_value: ("last value", of_a_place),
+            read.position: ("position", of_a_place),
+            read.majority: ("majority", read.majority_share(places, self.values)),
+        }
+        stated |= {read.silence: ("silence", 0.0)} if self.absent else {}
+        stated |= {read.decoy: ("decoy", 1 / self.values)} if self.decoys else {}
+        return {name: (functools.partial(rule, self), share) for rule, (name, share) in stated.items()}
+
+    def as_output(self, said):
+        """Answers (B, rows), V for silence, as Seen: a table of unit vectors, the answer's own as output, and no weights."""
+        import numpy as np
+        import torch
+
+        from attnprobe.probes.model import Seen
+
+        table = torch.eye(self.model.vocab_size, dtype=torch.float64)
+        values = torch.cat([table[self.keys : self.keys + self.values], torch.zeros_like(table[:1])])  # silence last
+        output = values[torch.from_numpy(np.ascontiguousarray(said))][None]
+        return Seen(output, torch.zeros(*output.shape[:3], self.model.seq_len, dtype=torch.float64), table[None])
 
     def sample(self, rng, n):
         import numpy as np

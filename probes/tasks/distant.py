@@ -79,6 +79,13 @@ class Distant(Task):
 
         return Batch(tokens, answer, np.arange(self.seq_len - self.rows, self.seq_len), np.ones(self.seq_len, bool), side)
 
+    def said(self, answers):
+        """Answers (B,) or (B, rows), a class each, as a model would give them: (B, rows, classes)."""
+        import numpy as np
+
+        answers = np.asarray(answers).reshape(len(answers), -1)
+        return np.eye(CLASSES)[np.broadcast_to(answers, (len(answers), self.rows))]
+
     def evaluation(self, rng, size):
         yield self.sample(rng, size)
 

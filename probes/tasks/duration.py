@@ -116,6 +116,31 @@ class Duration(Task):
         tokens, depth = np.ascontiguousarray(tokens.T), np.ascontiguousarray(depth.T)
         return Batch(tokens, depth, np.array([self.seq_len - 1]), keys, {"hits": hits})
 
+    @property
+    def readers(self):
+        import numpy as np
+
+        from attnprobe.probes.tasks.thirds import log_weights
+
+        def under(batch):
+            """How far each position's dip, where it is one after a key, lies below that key: (n, 6, T)."""
+            tokens = batch.tokens.astype(int)
+            fields = np.where((tokens >= LEVELS) & (tokens < NOP), tokens - LEVELS, LEVELS)
+            below = np.maximum(0, tokens[:, 0:-1:3, None] + 1 - fields[:, None])
+            return below * (np.arange(self.seq_len) > np.arange(0, self.seq_len - 1, 3)[:, None])
+
+        def weigh(depth):
+            return log_weights(np.exp(-depth.astype(float))[:, None], self.seq_len)
+
+        def own_slot(batch):
+            depths = under(batch)
+            return weigh(np.stack([depths[:, i, 3 * i : 3 * i + 3].max(-1) for i in range(KEYS)], 1))
+
+        made = {"exact": (lambda batch: weigh(under(batch).max(-1)), 0.0), "last write": (own_slot, 0.14)}
+        if self.durations == "variable":  # dips of one step are summed to their depth
+            made["sum of depths"] = (lambda batch: weigh(under(batch).sum(-1)), 0.04)
+        return made
+
     def walks(self, batch):
         """Keys at their levels, and a field at the dips alone; a key that a dip hits is not dead, but weighed by its depth."""
         from attnprobe.probes.walk import Key, Walk

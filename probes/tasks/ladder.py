@@ -12,7 +12,6 @@ THRESHOLD = 0.1  # mean KL(target || weights), nats
 MARGIN = 1e-9  # of the largest |logit|: two logits closer than this do not separate
 EXHAUSTIVE = 18  # the largest r whose 2^(r-1) words are all evaluated
 SAMPLED_WORDS = 4096
-NEVER = 1e-30  # a weight whose logarithm is finite
 CHUNK = 1 << 11  # words evaluated at once
 LARGEST = 64
 
@@ -164,19 +163,18 @@ class Ladder(Task):
 
         import numpy as np
 
-        def log_weights(at_rungs):
-            """Weights at the rungs (n, r) as the layer gives them, their logarithms at every position."""
-            weights = np.zeros((len(at_rungs), 1, 1, self.seq_len))
-            weights[:, 0, 0, : 3 * self.r - 2 : 3] = at_rungs / at_rungs.sum(1, keepdims=True)
-            return np.log(np.maximum(weights, NEVER))
+        from attnprobe.probes.tasks.thirds import log_weights
 
         def exact(batch):
             dips = batch.tokens[:, 1 : 3 * self.r - 3 : 3] == self.r  # a slot that opens with a step down
-            return log_weights(np.pad(1.0 - dips, ((0, 0), (0, 1)), constant_values=1))
+            return log_weights(np.pad(1.0 - dips, ((0, 0), (0, 1)), constant_values=1)[:, None], self.seq_len)
+
+        def even(batch):
+            return log_weights(np.ones((len(batch.tokens), 1, self.r)), self.seq_len)
 
         spared = ((k, math.comb(self.r - 1, k) / self.words) for k in range(self.r))  # of the r-1 rungs that may die
         uniform = sum(chance * math.log(self.r / (k + 1)) for k, chance in spared)
-        return {"exact": (exact, 0.0), "uniform": (lambda batch: log_weights(np.ones((len(batch.tokens), self.r))), uniform)}
+        return {"exact": (exact, 0.0), "uniform": (even, uniform)}
 
     def evaluation(self, rng, size):
         import numpy as np

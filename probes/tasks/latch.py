@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from attnprobe.probes.registry import register
 from attnprobe.probes.tasks.distant import CLASSES, FILLERS, Distant
 
+WINDOW = 16  # keys, of the reader of less
 QUARTERS = tuple(f"accuracy@{quarter}/4" for quarter in (1, 2, 3, 4))
 
 
@@ -46,6 +47,30 @@ class Latch(Distant):
         value = rng.integers(0, CLASSES, n, dtype=np.uint8)
         tokens[np.arange(n), place] = FILLERS + value
         return self.batch(tokens, value, {"place": place})
+
+    @property
+    def readers(self):
+        import numpy as np
+
+        at = np.arange(self.seq_len // 4, self.seq_len)  # the rows that ask
+
+        def value(batch):
+            return batch.tokens.max(1).astype(int) - FILLERS  # fillers are the lower tokens
+
+        def in_window(batch):
+            distance = at - batch.tokens.argmax(1)[:, None]
+            return self.said(np.where(distance < WINDOW, value(batch)[:, None], 0))
+
+        def commonest_filler(batch):
+            return self.said((batch.tokens[:, :, None] == np.arange(FILLERS)).sum(1).argmax(-1))
+
+        seen = float((at[:, None] - np.arange(self.seq_len // 4) < WINDOW).mean())
+        return {
+            "exact": (lambda batch: self.said(value(batch)), 1.0),
+            "majority": (lambda batch: self.said(np.zeros(len(batch.tokens), int)), 1 / CLASSES),
+            "fillers": (commonest_filler, 1 / CLASSES),
+            "the last 16 keys": (in_window, seen + (1 - seen) / CLASSES),
+        }
 
     def slices(self, batch):
         import torch

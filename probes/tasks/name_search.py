@@ -126,6 +126,37 @@ class NameSearch(Task):
     def evaluation(self, rng, size):
         yield self.sample(rng, size)
 
+    @property
+    def readers(self):
+        import numpy as np
+
+        def asked(batch):
+            """Where an event is a key of the asked name: (n, 12)."""
+            events = batch.tokens[:, 1:-1]
+            return (events < KEYS) & (events // LEVELS == batch.tokens[:, -1:] - QUERY)
+
+        def alive(batch):
+            """Where an event is a key that no later dip falls below."""
+            events = batch.tokens[:, 1:-1].astype(int)
+            dips = np.where(events >= KEYS, events - KEYS, LEVELS)
+            lowest = np.minimum.accumulate(dips[:, ::-1], 1)[:, ::-1]  # a key is no dip, so that its own place does not count
+            return (events < KEYS) & (events % LEVELS + 1 <= lowest)
+
+        def after_the_last_dip(batch):
+            return np.logical_and.accumulate((batch.tokens[:, 1:-1] < KEYS)[:, ::-1], 1)[:, ::-1]
+
+        def yes(where):
+            """Whether any event is `where`, as logits of one row."""
+            return where.any(1)[:, None, None] - 0.5
+
+        return {
+            "exact": (lambda batch: yes(asked(batch) & alive(batch)), 1.0),
+            "majority": (lambda batch: yes(np.ones((len(batch.tokens), 1), bool)), 0.50),
+            "unigram": (lambda batch: yes(asked(batch)), 0.63),
+            "position": (lambda batch: yes(asked(batch)[:, -4:]), 0.75),
+            "last write": (lambda batch: yes(asked(batch) & after_the_last_dip(batch)), 0.78),
+        }
+
     def walks(self, batch):
         """Keys at their levels, and a field at the dips alone."""
         from attnprobe.probes.walk import Key, Walk

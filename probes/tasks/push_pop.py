@@ -103,6 +103,62 @@ class PushPop(Task):
     def evaluation(self, rng, size):
         yield self.sample(rng, size)
 
+    @property
+    def readers(self):
+        import numpy as np
+
+        every = np.arange(ITEMS)
+
+        def operations(batch):
+            return batch.tokens[:, 1:-1]
+
+        def members(chosen):
+            """(n, 8) as logits, one row."""
+            return (np.asarray(chosen, dtype=float) - 0.5)[:, None]
+
+        def item(chosen):
+            """(n,), ITEMS for none, as logits of one row."""
+            return np.eye(ITEMS + 1)[chosen][:, None]
+
+        def on_stack(batch):
+            """Which operations are pushes that no later height falls below: (n, 16)."""
+            heights = np.where(pushes(batch), 1, -1).cumsum(1)
+            return pushes(batch) & (np.minimum.accumulate(heights[:, ::-1], 1)[:, ::-1] == heights)
+
+        def named(batch, where):
+            """Where an operation pushes each item: (n, 16, 8)."""
+            return where[:, :, None] & (operations(batch)[:, :, None] == every)
+
+        def pushes(batch):
+            return operations(batch) != POP
+
+        def item_at(batch, at):
+            return operations(batch)[np.arange(len(at)), at]
+
+        def latest(batch, where):
+            """The item of the last operation that is `where`, ITEMS where none is."""
+            return np.where(where.any(1), item_at(batch, OPERATIONS - 1 - where[:, ::-1].argmax(1)), ITEMS)
+
+        def most_pushed(batch):
+            """Of equally frequent items the first, which the top rarely is."""
+            times = (operations(batch)[:, :, None] == operations(batch)[:, None]).sum(-1)
+            return item_at(batch, np.where(pushes(batch), times, 0).argmax(1))
+
+        if self.ask == "top":
+            return {
+                "exact": (lambda batch: item(latest(batch, on_stack(batch))), 1.0),
+                "majority": (lambda batch: item(np.full(len(batch.tokens), ITEMS)), 0.20),
+                "unigram": (lambda batch: item(most_pushed(batch)), 0.21),
+                "last write": (lambda batch: item(latest(batch, pushes(batch))), 0.53),
+            }
+        return {
+            "exact": (lambda batch: members(named(batch, on_stack(batch)).any(1)), 1.0),
+            "majority": (lambda batch: members(np.zeros((len(batch.tokens), ITEMS))), 0.20),
+            "unigram": (lambda batch: members(named(batch, pushes(batch)).any(1)), 0.03),
+            "last write": (lambda batch: members(latest(batch, pushes(batch))[:, None] == every), 0.02),
+            "position": (lambda batch: members(named(batch, pushes(batch))[:, -3:].any(1)), 0.19),
+        }
+
     def walks(self, batch):
         """The height of the stack; a push is written at the height that it makes."""
         from attnprobe.probes.walk import Key, Walk

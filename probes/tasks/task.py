@@ -34,8 +34,9 @@ class Task(ABC):
     None where it was not counted exhaustively; ablation: the documented set of interventions; exhaustive: the evaluation holds
     every example there is; shown: names in `score` that a table shows too; lookup: an answer stands after an earlier occurrence
     of the scored token; readers: name -> (rule, metric), what `probe check` holds the task to: a rule gives of a numpy Batch what
-    a model would, (B, ...); `exact` solves the task from its tokens, any other is a shortcut that has the metric stated; metric:
-    the name in `score` that decides, with better "low" | "high" and threshold.
+    a model would, (B, ...), or what `as_output` takes; `exact` solves the task from its tokens with a perfect score, `bayes`, where
+    they leave a doubt, with the score stated, and any other is a shortcut that has the metric stated and does not solve; metric: the
+    name in `score` that decides, with better "low" | "high" and threshold.
     """
 
     name: ClassVar[str]
@@ -123,6 +124,13 @@ class Task(ABC):
         """name -> (N,), how many answers of a stacked Batch a score is the mean of, where that is not the number of examples: what the
         batch weighs in the mean over an evaluation's chunks. None by default."""
         return MappingProxyType({})
+
+    def as_output(self, said: Any) -> Any:
+        """What a reader's rule gives of a numpy Batch, as a model's output for a stack of that one seed: (B, ...) -> (1, B, ...)."""
+        import numpy as np
+        import torch
+
+        return torch.from_numpy(np.asarray(said, dtype=float))[None]
 
     @abstractmethod
     def solved(self, score: dict[str, Any]) -> Any:

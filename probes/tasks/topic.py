@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from dataclasses import dataclass
 
 from attnprobe.probes.registry import register
@@ -53,6 +55,44 @@ class Topic(Distant):
         np.put_along_axis(counts, topic[:, None].astype(np.intp), -1, 1)
         return self.batch(tokens, topic, {"lead": (own - counts.max(1)).astype(np.int16)})
 
+    @property
+    def readers(self):
+        import numpy as np
+
+        half = self.seq_len // 2
+
+        def most_frequent(first):
+            """Of the evidence from `first` on."""
+            return lambda batch: self.said((batch.tokens[:, first:half, None] - FILLERS == np.arange(CLASSES)).sum(1).argmax(-1))
+
+        return {
+            "bayes": (most_frequent(0), best_share(half)),
+            "majority": (lambda batch: self.said(np.zeros(len(batch.tokens), int)), 1 / CLASSES),
+            "one token": (most_frequent(half - 1), best_share(1)),
+        }
+
     def slices(self, batch):
         lead = batch.side["lead"] / (self.seq_len // 2)  # (N, B)
         return {name: ((lead > low) & (lead <= high))[..., None] for name, (low, high) in STRENGTHS.items()}
+
+
+@functools.cache
+def best_share(n):
+    """The exact score of the best reader of n evidence tokens: the most frequent class, of equal ones any.
+
+    Its class comes k times with chance Binomial(n, SHARE + (1 - SHARE) / CLASSES); the others share the rest evenly, and win or
+    tie as often as sequences of counts below k, j of them k, are among all: coefficients of products of sum x^c / c!.
+    """
+    import numpy as np
+
+    p, total = SHARE + (1 - SHARE) / CLASSES, 0.0
+    for k in range(n + 1):
+        rest = n - k
+        below = np.array([1 / math.factorial(c) if c < k else 0.0 for c in range(rest + 1)])
+        for j in range(CLASSES):
+            if j * k > rest:
+                break
+            ways = functools.reduce(lambda a, b: np.convolve(a, b)[: len(b)], [below] * (CLASSES - 1 - j), np.eye(rest + 1)[0])
+            count = ways[rest - j * k] / math.factorial(k) ** j * math.comb(CLASSES - 1, j) * math.factorial(rest) / (CLASSES - 1) ** rest
+            total += math.comb(n, k) * p**k * (1 - p) ** rest * count / (j + 1)
+    return float(total)

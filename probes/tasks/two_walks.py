@@ -126,6 +126,34 @@ class TwoWalks(Task):
         else:
             yield self.sample(rng, size)
 
+    @property
+    def readers(self):
+        from math import comb, log
+
+        import numpy as np
+
+        from attnprobe.probes.tasks.thirds import log_weights
+
+        r = self.r
+
+        def alive(batch):
+            """Of each walk, which rungs its own slot has no dip after: (n, 2, r)."""
+            spared = [batch.tokens[:, slot : 3 * r - 3 : 3] >= r + (2 * slot - 1) * (r - 1) for slot in (1, 2)]
+            return np.pad(np.stack(spared, 1).astype(float), ((0, 0), (0, 0), (0, 1)), constant_values=1)
+
+        def one_set(batch):
+            shares = alive(batch) / alive(batch).sum(-1, keepdims=True)
+            return log_weights(shares.mean(1, keepdims=True).repeat(2, 1), self.seq_len)
+
+        sizes = [(comb(r - 1, k) / 2 ** (r - 1), k + 1, r - k) for k in range(r)]  # chance, keys of head 1, of head 2
+        uniform = sum(chance * log(r / n) for chance, n, _ in sizes)
+        shared = sum(chance * ((n - 1) * log(2 * n) - log((1 / n + 1 / m) / 2) - n * log(n)) / n for chance, n, m in sizes)
+        return {
+            "exact": (lambda batch: log_weights(alive(batch), self.seq_len), 0.0),
+            "uniform": (lambda batch: log_weights(np.ones_like(alive(batch)), self.seq_len), uniform),
+            "one set for both": (one_set, shared),
+        }
+
     def walks(self, batch):
         """Each walk stands at a rung's level and falls one below it at its own dip."""
         from attnprobe.probes.walk import Key, Walk

@@ -120,6 +120,14 @@ def test_a_shortcut_scores_what_the_docstring_says(task, shortcut):
     assert scores.get("hallucination", 1) == (0 if shortcut == "silence" and task.absent else 1)
 
 
+@pytest.mark.parametrize("task", CASES, ids=name_of)
+def test_declared_readers_state_the_shares_of_the_formula(task):
+    stated = {name.replace(" ", "_"): share for name, (_, share) in task.readers.items()}
+    assert stated.pop("exact") == 1
+    assert stated.pop("decoy", 0.25) == 0.25
+    assert stated == pytest.approx({name: float(share) for name, share in expected(task).items() if task.absent or name != "silence"})
+
+
 @pytest.mark.parametrize("name", TASK)
 def test_the_docstring_states_the_shortcuts_shares(name):
     task = TASK[name]()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from attnprobe.probes.checks.readers import readers as read
 from attnprobe.probes.checks.task import CHECKS, check_task, lines_run
 from attnprobe.probes.streams import stream
 from attnprobe.probes.tasks import TASKS
@@ -27,11 +28,38 @@ def test_every_task_of_the_suite_passes_every_check(name):
     assert not [finding for finding in found if finding.status == "FAIL"]
 
 
+READERS = [
+    *((name, {}) for name in TASKS),
+    *(("two-walks", {"r": r}) for r in (5, 12)),
+    ("ladder", {"r": 20}),
+    ("duration", {"durations": "fixed"}),
+    ("push-pop", {"ask": "top"}),
+    ("assignment", {"statements": "equations"}),
+    ("latch", {"seq_len": 32}),
+    ("topic", {"seq_len": 64}),
+    ("recall", {"pairs": 5, "keys": 9, "values": 3}),
+    ("sink", {"bos": "value"}),
+    ("decoys", {"pairs": 20}),
+    ("mqar", {"stacked": True}),
+    ("mqar", {"vocabulary": 256, "pairs": 8, "seq_len": 64}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), READERS, ids=str)
+def test_every_task_declares_a_reader_that_solves_it_and_shortcuts_that_score_what_it_says(name, options):
+    """Raises Failed else. Only topic's tokens leave a doubt: no reader of it is perfect."""
+    task = TASKS[name](**options)
+    read(task)
+    assert [reader for reader in ("exact", "bayes") if reader in task.readers] == ["bayes" if name == "topic" else "exact"]
+    assert len(task.readers) >= 2
+
+
 def test_what_could_not_be_asked_is_a_note():
     found = {finding.check: finding for finding in check_task(TASKS["ladder"]())}
     assert {check for check, finding in found.items() if finding.status == "note"} == {"leakage", "collisions"}
     assert found["readers"].text == "kl: exact 0, uniform 0.64"  # E log(10 / (1 + k)), k of 9 by coins
-    assert {finding.check: finding.status for finding in check_task(TASKS["topic"]())}["readers"] == "note"
+    assert failures(wrong(readers={})) == {}
+    assert {finding.check: finding.status for finding in check_task(wrong(readers={}))}["readers"] == "note"
     found = {finding.check: finding for finding in check_task(Copy())}
     assert found["readers"].text.startswith("accuracy: exact 1, majority 0.06")
     assert {finding.check: finding.status for finding in check_task(Mqar())}["collisions"] == "ok"
@@ -197,6 +225,16 @@ WRONG = {
         wrong(readers=property(lambda self: Copy.readers.fget(self) | {"peek": Copy.readers.fget(self)["exact"]})),
         "readers",
         "the shortcut peek solves the task with accuracy 1",
+    ),
+    "its Bayes reader scores other than stated": (
+        wrong(readers=property(lambda self: {"bayes": (Copy.readers.fget(self)["exact"][0], 0.9)})),
+        "readers",
+        r"the bayes reader has accuracy 1, where 0\.9 is stated",
+    ),
+    "its Bayes reader does not solve it": (
+        wrong(readers=property(lambda self: {"bayes": Copy.readers.fget(self)["majority"]})),
+        "readers",
+        r"the bayes reader does not solve the task with accuracy 0\.06",
     ),
     "it has shortcuts and no exact reader": (
         wrong(readers=property(lambda self: {"majority": Copy.readers.fget(self)["majority"]})),

@@ -16,6 +16,7 @@ from attnprobe.probes.spec import parse
 from attnprobe.probes.streams import stream
 from attnprobe.probes.tasks.latch import Latch
 from attnprobe.probes.tasks.topic import Topic
+from attnprobe.probes.tasks.topic import best_share as bayes
 from attnprobe.probes.train import Training
 
 TASKS = {"latch": Latch(), "topic": Topic(), "short latch": Latch(seq_len=16), "short topic": Topic(seq_len=16)}
@@ -86,26 +87,6 @@ def test_readers_of_less_score_what_latch_s_docstring_says():
     common = [np.bincount(tokens[tokens < 8], minlength=8).argmax() for tokens in batch.tokens]
     fillers = answers(task, batch, np.repeat(common, task.rows).reshape(-1, task.rows))
     assert fillers["accuracy"] == pytest.approx(0.125, abs=0.02)
-
-
-@functools.cache
-def bayes(n, share=0.3, classes=8):
-    """The exact score of the best reader of n evidence tokens: the most frequent class, of equal ones any.
-
-    Its class comes k times with chance Binomial(n, share + (1 - share) / classes); the others share the rest evenly, and win or
-    tie as often as sequences of counts below k, j of them k, are among all: coefficients of products of sum x^c / c!.
-    """
-    p, total = share + (1 - share) / classes, 0.0
-    for k in range(n + 1):
-        rest = n - k
-        below = np.array([1 / math.factorial(c) if c < k else 0.0 for c in range(rest + 1)])
-        for j in range(classes):
-            if j * k > rest:
-                break
-            ways = functools.reduce(lambda a, b: np.convolve(a, b)[: len(b)], [below] * (classes - 1 - j), np.eye(rest + 1)[0])
-            count = ways[rest - j * k] / math.factorial(k) ** j * math.comb(classes - 1, j) * math.factorial(rest) / (classes - 1) ** rest
-            total += math.comb(n, k) * p**k * (1 - p) ** rest * count / (j + 1)
-    return total
 
 
 def test_the_bayes_reader_s_computed_score_is_that_of_all_sequences():
