@@ -46,3 +46,25 @@ def fill():
         return root
 
     return write
+
+
+@pytest.fixture
+def fill_older(fill, monkeypatch):
+    """`fill`, of other code than today's."""
+    from attnprobe.probes import store
+
+    def write(*given, **more):
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "digest", lambda *modules: "1" * 64)
+            return fill(*given, **more)
+
+    return write
+
+
+@pytest.fixture
+def nothing_stays_loaded():
+    """Files that a test loads are forgotten after it."""
+    from attnprobe.probes.loading import forget
+
+    yield
+    forget()

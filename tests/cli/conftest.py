@@ -3,6 +3,25 @@
 import pytest
 from typer.testing import CliRunner
 
+BIAS = """
+from dataclasses import dataclass
+from attnprobe.probes.mixers.parts import Bias
+from attnprobe.probes.registry import register
+
+
+@register("mine", paper="ours")
+@dataclass(frozen=True)
+class Mine(Bias):
+    '''Keys but the query's own lose one.'''
+
+    def parameters(self, dims):
+        return {}
+
+    def __call__(self, p, x, scores, draw):
+        T, S = scores.shape[-2:]
+        return scores.new_ones(T, S).tril(S - T - 1) * -1
+"""
+
 
 def runner(app, **given):
     """A function that runs a program with arguments, `given` and keywords its environment."""
@@ -33,3 +52,9 @@ def theory():
 def store(tmp_path):
     """The option --store with a directory of the test's own."""
     return ["--store", str(tmp_path / "results")]
+
+
+@pytest.fixture(scope="session")
+def mine():
+    """The text of a user's file: a bias by the name `mine`."""
+    return BIAS

@@ -8,30 +8,14 @@ from typer.testing import CliRunner
 
 from attnprobe.cli.probe import app
 from attnprobe.cli.verdict import Verdict, measured_verdict, verdict
-from attnprobe.probes.loading import forget, load
+from attnprobe.probes.loading import load
 from attnprobe.probes.run import Arm
 from attnprobe.probes.spec import parse
 from attnprobe.probes.tasks import TASKS
 from attnprobe.probes.tasks.ladder import Ladder
 
-BIAS = """
-from dataclasses import dataclass
-from attnprobe.probes.mixers.parts import Bias
-from attnprobe.probes.registry import register
+pytestmark = pytest.mark.usefixtures("nothing_stays_loaded")
 
-
-@register("mine", paper="ours")
-@dataclass(frozen=True)
-class Mine(Bias):
-    '''Keys but the query's own lose one.'''
-
-    def parameters(self, dims):
-        return {}
-
-    def __call__(self, p, x, scores, draw):
-        T, S = scores.shape[-2:]
-        return scores.new_ones(T, S).tril(S - T - 1) * -1
-"""
 POSITION = """
 from dataclasses import dataclass
 from attnprobe.probes.mixers.parts import Position
@@ -49,18 +33,12 @@ class Turn(Position):
     def __call__(self, p, q, k):
         return q, k.cumsum(-2)
 """
-POSITIVE = BIAS.replace("* -1", "* 1").replace('"mine"', '"wrong"')
-
-
-@pytest.fixture(autouse=True)
-def nothing_stays_loaded():
-    yield
-    forget()
 
 
 @pytest.fixture
-def files(tmp_path):
-    for name, text in {"mine.py": BIAS, "wrong.py": POSITIVE, "both.py": BIAS + POSITIVE.replace("Mine", "Wrong")}.items():
+def files(tmp_path, mine):
+    positive = mine.replace("* -1", "* 1").replace('"mine"', '"wrong"')
+    for name, text in {"mine.py": mine, "wrong.py": positive, "both.py": mine + positive.replace("Mine", "Wrong")}.items():
         (tmp_path / name).write_text(text)
     return tmp_path
 

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 from attnprobe.cli import row_formats
 from attnprobe.cli.probe import app
 from attnprobe.cli.row_schema import ARMS, SEEDS
-from attnprobe.probes import store as store_module
 from attnprobe.probes.tasks.ladder import Ladder
 from attnprobe.probes.tasks.mqar import Mqar
 from attnprobe.probes.tasks.recall import Recall
@@ -26,11 +25,9 @@ def invoke(*arguments, **environment):
 
 
 @pytest.fixture
-def store(tmp_path, fill, monkeypatch):
+def store(tmp_path, fill, fill_older):
     root = tmp_path / "results"
-    with monkeypatch.context() as patch:
-        patch.setattr(store_module, "digest", lambda *modules: "1" * 64)
-        fill(root, TASK, "fpa@4", {7: 0.5})
+    fill_older(root, TASK, "fpa@4", {7: 0.5})
     fill(root, TASK, "fpa@4", {0: 0.01, 1: 0.02, 2: None}, entropy=0.125)
     fill(root, TASK, "rope@4", {0: 0.5, 1: 0.02, 2: 0.3})
     fill(root, TASK, "rope@8", {0: 0.001})
@@ -183,10 +180,8 @@ def test_bad_input_is_one_line_and_exit_2(store, what):
     assert done.stdout == ""
 
 
-def test_a_store_of_old_results_alone_has_nothing_to_export(tmp_path, fill, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr(store_module, "digest", lambda *modules: "1" * 64)
-        fill(tmp_path, TASK, "fpa@4", {7: 0.5})
+def test_a_store_of_old_results_alone_has_nothing_to_export(tmp_path, fill_older):
+    fill_older(tmp_path, TASK, "fpa@4", {7: 0.5})
     done = invoke("export", "--csv", "--store", str(tmp_path))
     assert done.exit_code == 2
     assert "holds nothing to export" in done.stderr

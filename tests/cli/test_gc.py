@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 
 from attnprobe.cli import clearing
 from attnprobe.cli.probe import app
-from attnprobe.probes import store as store_module
 from attnprobe.probes.holdings import holdings
 from attnprobe.probes.store import key
 from attnprobe.probes.tasks.ladder import Ladder
@@ -29,12 +28,10 @@ def aged(path, text="x", hours=2):
 
 
 @pytest.fixture
-def store(tmp_path, fill, monkeypatch):
+def store(tmp_path, fill, fill_older):
     """A store with one file of every kind; names -> paths."""
     root = tmp_path / "results"
-    with monkeypatch.context() as patch:
-        patch.setattr(store_module, "digest", lambda *modules: "1" * 64)
-        fill(root, TASK, "alibi@4", {7: 0.5})
+    fill_older(root, TASK, "alibi@4", {7: 0.5})
     fill(root, TASK, "fpa@4", {0: 0.01, 1: 0.02, 2: 0.03})
     old, first, second, third = (held.path for held in holdings(root))
     paths = {"older": old, "current": first, "damaged": second, "unknown": third}

@@ -7,26 +7,9 @@ from typer.testing import CliRunner
 
 from attnprobe.cli.load import given
 from attnprobe.cli.probe import app
-from attnprobe.probes.loading import forget
 
-BIAS = """
-from dataclasses import dataclass
-from attnprobe.probes.mixers.parts import Bias
-from attnprobe.probes.registry import register
+pytestmark = pytest.mark.usefixtures("nothing_stays_loaded")
 
-
-@register("mine", paper="ours")
-@dataclass(frozen=True)
-class Mine(Bias):
-    '''Keys but the query's own lose one.'''
-
-    def parameters(self, dims):
-        return {}
-
-    def __call__(self, p, x, scores, draw):
-        T, S = scores.shape[-2:]
-        return scores.new_ones(T, S).tril(S - T - 1) * -1
-"""
 TASK = """
 from dataclasses import dataclass, field
 from attnprobe.probes.registry import register
@@ -43,15 +26,9 @@ class MyCount(Count):
 """
 
 
-@pytest.fixture(autouse=True)
-def nothing_stays_loaded():
-    yield
-    forget()
-
-
 @pytest.fixture
-def files(tmp_path):
-    for name, text in {"mine.py": BIAS, "task.py": TASK, "broken.py": "x = (\n"}.items():
+def files(tmp_path, mine):
+    for name, text in {"mine.py": mine, "task.py": TASK, "broken.py": "x = (\n"}.items():
         (tmp_path / name).write_text(text)
     return tmp_path
 
@@ -117,8 +94,8 @@ def test_a_file_that_will_not_do_is_one_line_and_exit_2(files, monkeypatch, word
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_error_in_a_loaded_file_is_one_line_that_says_where(files, workers):
-    (files / "raises.py").write_text(BIAS.replace("T, S = scores.shape[-2:]", "T, S = scores.sizes"))
+def test_an_error_in_a_loaded_file_is_one_line_that_says_where(files, workers, mine):
+    (files / "raises.py").write_text(mine.replace("T, S = scores.shape[-2:]", "T, S = scores.sizes"))
     quick = ["--r", 3, "--steps", 1, "--seeds", 1, "--quiet", "--store", files / "results", "--workers", workers]
     done = invoke("run", "ladder", *quick, "--load", files / "raises.py", "--arm", "mine", "--arm", "fpa")
     assert done.exit_code == 2

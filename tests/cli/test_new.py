@@ -12,11 +12,7 @@ from attnprobe.probes.loading import forget, load
 from attnprobe.probes.spec import axis_of
 from attnprobe.probes.tasks import TASKS
 
-
-@pytest.fixture(autouse=True)
-def nothing_stays_loaded():
-    yield
-    forget()
+pytestmark = pytest.mark.usefixtures("nothing_stays_loaded")
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 from attnprobe.cli import page_pictures
 from attnprobe.cli.markup import tag
 from attnprobe.cli.probe import app
-from attnprobe.probes import store as store_module
 from attnprobe.probes.holdings import holdings
 from attnprobe.probes.store import checksum
 from attnprobe.probes.tasks.ladder import Ladder
@@ -53,11 +52,9 @@ def invoke(*arguments):
 
 
 @pytest.fixture
-def store(tmp_path, fill, monkeypatch):
+def store(tmp_path, fill, fill_older):
     root = tmp_path / "results"
-    with monkeypatch.context() as patch:
-        patch.setattr(store_module, "digest", lambda *modules: "1" * 64)
-        fill(root, TASK, "alibi@4", {7: 0.5})
+    fill_older(root, TASK, "alibi@4", {7: 0.5})
     fill(root, TASK, "fpa@4", {0: 0.01, 1: 0.02, 2: None})
     fill(root, TASK, "rope@4", {0: 0.5, 1: 0.02})
     fill(root, TASK, "rope@8", {0: 0.001})
@@ -267,10 +264,8 @@ def test_bad_input_is_one_line_and_exit_2(store, what):
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_a_store_of_old_results_alone_makes_no_page(tmp_path, fill, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr(store_module, "digest", lambda *modules: "1" * 64)
-        fill(tmp_path / "old", TASK, "fpa@4", {0: 0.1})
+def test_a_store_of_old_results_alone_makes_no_page(tmp_path, fill_older):
+    fill_older(tmp_path / "old", TASK, "fpa@4", {0: 0.1})
     out = tmp_path / "report.html"
     done = invoke("--store", str(tmp_path / "old"), "--out", str(out))
     assert done.exit_code == 2

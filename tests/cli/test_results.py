@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 from attnprobe.cli import listing_tables
 from attnprobe.cli.probe import app
-from attnprobe.probes import store as store_module
 from attnprobe.probes.tasks.ladder import Ladder
 from attnprobe.probes.tasks.recall import Recall
 
@@ -23,12 +22,10 @@ def invoke(*arguments, **environment):
 
 
 @pytest.fixture
-def store(tmp_path, fill, monkeypatch):
+def store(tmp_path, fill, fill_older):
     """Three seeds of today, two of other code, one arm at a width, and another task."""
     root = tmp_path / "results"
-    with monkeypatch.context() as patch:
-        patch.setattr(store_module, "digest", lambda *modules: "1" * 64)
-        fill(root, TASK, "fpa@4", {0: 0.01, 7: 0.5})
+    fill_older(root, TASK, "fpa@4", {0: 0.01, 7: 0.5})
     fill(root, TASK, "fpa@4", {0: 0.01, 1: 0.5, 3: None}, date="2026-12-01T00:00:00+00:00")
     fill(root, TASK, "rope@7", {0: 0.2})
     fill(root, Recall(), "softmax@64", {0: 0.4})

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from attnprobe.probes.batch import stack
 from attnprobe.probes.mixers.key_filter.fir import half_gaussian
@@ -123,34 +122,16 @@ def test_a_seed_trains_the_same_alone_as_in_a_stack_up_to_rounding(name, spec):
         torch.testing.assert_close(value[0], together.stack.parameters[parameter][1], rtol=1e-6, atol=1e-7)
 
 
-class Count(TorchDispatchMode):
-    """Counts torch operators."""
-
-    def __init__(self):
-        super().__init__()
-        self.count = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.count += 1
-        return func(*args, **(kwargs or {}))
-
-
-def operators(name, spec, seeds=3, batch=8, pairs=12):
-    t = training(name, spec, seeds=tuple(range(seeds)), batch=batch, pairs=pairs)
-    data = t.data(0)
-    t.step(data.examples(0, batch), 0)
-    with Count() as counter:
-        t.step(data.examples(0, batch), 1)
-    return counter.count
-
-
 @pytest.mark.parametrize("spec", [*(f"fir+{name}" for name in REGISTRIES["normaliser"]), "zero-keys"])
 @pytest.mark.parametrize("name", ["recall", "decoys"])
-def test_the_number_of_operators_does_not_grow_with_seeds_batch_or_length(name, spec):
-    base = operators(name, spec)
-    assert operators(name, spec, seeds=15) == operators(name, spec, seeds=1) == base
-    assert operators(name, spec, batch=32) == base
-    assert operators(name, spec, pairs=20) == base
+def test_the_number_of_operators_does_not_grow_with_seeds_batch_or_length(step_operators, name, spec):
+    def operators(seeds=3, batch=8, pairs=12):
+        return step_operators(training(name, spec, seeds=tuple(range(seeds)), batch=batch, pairs=pairs), batch)
+
+    base = operators()
+    assert operators(seeds=15) == operators(seeds=1) == base
+    assert operators(batch=32) == base
+    assert operators(pairs=20) == base
 
 
 @pytest.mark.parametrize("name", ["recall", "decoys"])

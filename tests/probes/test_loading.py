@@ -17,6 +17,8 @@ from attnprobe.probes.store import Store
 from attnprobe.probes.tasks import TASKS
 from attnprobe.probes.tasks.ladder import Ladder
 
+pytestmark = pytest.mark.usefixtures("nothing_stays_loaded")
+
 BIAS = """
     '''A bias.'''
 
@@ -53,12 +55,6 @@ TASK = """
     class MyCopy(Copy):
         '''Copy under another name.'''
 """
-
-
-@pytest.fixture(autouse=True)
-def nothing_stays_loaded():
-    yield
-    forget()
 
 
 @pytest.fixture
