@@ -2,6 +2,8 @@
 
 import pytest
 
+TOKENS = 7  # of a sequence
+
 
 @pytest.fixture(scope="session")
 def step_operators():
@@ -25,3 +27,49 @@ def step_operators():
         return counter.count
 
     return counted
+
+
+@pytest.fixture(scope="session")
+def token_model():
+    """token_model(spec): a model of two seeds, width 6 and 7 tokens of 11 kinds, every initial weight large, and its parameters."""
+    import torch
+
+    from attnprobe.probes.model import Model
+    from attnprobe.probes.model_spec import ModelSpec
+    from attnprobe.probes.spec import parse
+    from attnprobe.probes.stack import draw
+
+    def made(spec, layers=1, embedding="learned", positions="none", mlp=0, heads=2):
+        shape = ModelSpec(
+            11, TOKENS, embedding, "learned", "token", rows=TOKENS, model_dim=6, classes=11, num_heads=heads, layers=layers, mlp=mlp,
+            positions=positions, init_std=1.0, output_std=1.0, key_std=1.0, field_std=1.0,
+        )  # fmt: skip
+        model = Model(shape, parse(spec), 4, "cpu")
+        inits = model.parameters().items()
+        return model, {name: torch.stack([torch.from_numpy(draw(init, seed, name)) for seed in (0, 1)]).double() for name, init in inits}
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def tokens():
+    """tokens(): a stacked Batch of two seeds, n examples each, for such a model."""
+    import numpy as np
+    import torch
+
+    from attnprobe.probes.batch import Batch, stack
+
+    def drawn(seed=0, n=3):
+        rng = np.random.default_rng(seed)
+        batches = [Batch(rng.integers(0, 11, (n, TOKENS)), np.zeros((n, 1)), np.arange(TOKENS), np.ones(TOKENS, bool)) for _ in range(2)]
+        return stack(batches, "cpu", torch.float64)
+
+    return drawn
+
+
+@pytest.fixture(scope="session")
+def outputs():
+    """outputs(model, parameters, batch): of a model of two seeds, at the first training step."""
+    from attnprobe.probes.mixers.parts import Draw
+
+    return lambda model, p, batch: model(p, batch, lambda layer: Draw((0, 1), layer, 0, "train"))
