@@ -1,5 +1,7 @@
 """What several tests of tasks and of training share."""
 
+import functools
+
 import pytest
 
 TOKENS = 7  # of a sequence
@@ -73,3 +75,85 @@ def outputs():
     from attnprobe.probes.mixers.parts import Draw
 
     return lambda model, p, batch: model(p, batch, lambda layer: Draw((0, 1), layer, 0, "train"))
+
+
+@pytest.fixture(scope="session")
+def classic():
+    """case -> one of the tasks of earlier work, by name and, where that is not its default, by form."""
+    from attnprobe.probes.tasks import TASKS
+
+    return {name: TASKS[name]() for name in ("flip-flop", "copy", "count", "assignment", "mqar")} | {
+        "assignment, equations": TASKS["assignment"](statements="equations"),
+        "mqar, stacked": TASKS["mqar"](stacked=True, seq_len=16),
+        "mqar, large": TASKS["mqar"](seq_len=256, vocabulary=1024, pairs=16),
+    }
+
+
+@pytest.fixture(scope="session")
+def classic_data(classic):
+    """classic_data(case): 20000 training sequences, and the chunks of an evaluation of 1024."""
+    from attnprobe.probes.streams import stream
+
+    @functools.cache
+    def drawn(case):
+        task = classic[case]
+        chunks = list(task.evaluation(stream(0, "test"), 1024))
+        assert sum(len(chunk.tokens) for chunk in chunks) == 1024 * (1 + (task.name == "flip-flop"))
+        return task.sample(stream(0, "train", 0), 20000), chunks
+
+    return drawn
+
+
+@pytest.fixture(scope="session")
+def alive():
+    """case -> one of the alive-set tasks, by name and, where that is not its default, by form."""
+    from attnprobe.probes.tasks import TASKS
+
+    return {name: TASKS[name]() for name in ("duration", "two-walks", "push-pop", "name-search")} | {
+        "duration, fixed": TASKS["duration"](durations="fixed"),
+        "push-pop, top": TASKS["push-pop"](ask="top"),
+    }
+
+
+@pytest.fixture(scope="session")
+def alive_data(alive):
+    """alive_data(case): 20000 training sequences, and the one chunk of its evaluation."""
+    from attnprobe.probes.streams import stream
+
+    @functools.cache
+    def drawn(case):
+        task = alive[case]
+        (test,) = task.evaluation(stream(0, "test"), task.test_size)
+        return task.sample(stream(0, "train", 0), 20000), test
+
+    return drawn
+
+
+@pytest.fixture(scope="session")
+def check_data():
+    """check_data(task): raises where a sample is no function of its arguments, has another size or ignores its stream."""
+    import numpy as np
+
+    from attnprobe.probes.streams import stream
+
+    def check(task):
+        for n in (1, 2, 7):
+            one, two, other = (task.sample(stream(seed, "train", 0), n) for seed in (3, 3, 4))
+            assert all(len(array) == n for array in one.arrays())
+            assert all(np.array_equal(a, b) for a, b in zip(one.arrays(), two.arrays(), strict=True))
+            assert n == 1 or not np.array_equal(one.tokens, other.tokens)
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def check_picture():
+    """check_picture(task): raises where a drawn example has no row of tokens, or other than a cell a position."""
+    from attnprobe.probes.streams import stream
+
+    def check(task):
+        rows = list(task.picture(task.sample(stream(0, "train", 0), 1)))
+        assert rows[0][0] == "token"
+        assert {len(cells) for _, cells in rows} == {task.seq_len}
+
+    return check
