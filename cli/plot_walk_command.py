@@ -10,9 +10,12 @@ from attnprobe.cli import completion
 from attnprobe.cli.load import LoadOption
 from attnprobe.cli.shell import command
 
+SERVED = "ladder"  # its one head is asked by an oracle, which could ask at any position
+
 
 @command
 def plot_walk(
+    task: Annotated[str, typer.Argument(metavar="ladder", help="The task, ladder alone.", show_default=False)] = SERVED,
     r: Annotated[int, typer.Option(help="Rungs.")] = 8,
     arm: Annotated[
         list[str] | None,
@@ -43,24 +46,33 @@ def plot_walk(
     from attnprobe.probes.tasks import TASKS
 
     output.check_path(out)
+    check_served(task)
     if seed < 0:
         raise ValueError(f"--seed must be 0 or more, not {seed}")
-    task = TASKS["ladder"](r=r)
-    recipe = task.recipe if steps is None else dataclasses.replace(task.recipe, steps=steps)
-    arms = inputs.arms(task, arm or ["fpa", "rope"], inputs.head_dim(head_dim, "--head-dim"), None, control=False)
+    ladder = TASKS[SERVED](r=r)
+    recipe = ladder.recipe if steps is None else dataclasses.replace(ladder.recipe, steps=steps)
+    arms = inputs.arms(ladder, arm or ["fpa", "rope"], inputs.head_dim(head_dim, "--head-dim"), None, control=False)
     for one in arms:
-        check(task, one, recipe.steps)
+        check(ladder, one, recipe.steps)
     if word is None:
-        word = "".join(str(bit) for bit in task.sample(stream(seed, "train", 0), 1).side["bits"][0])
-    example = walk.example(task, word)
+        word = "".join(str(bit) for bit in ladder.sample(stream(seed, "train", 0), 1).side["bits"][0])
+    example = walk.example(ladder, word)
     found = {}
     for one in arms:
-        weights = maps.load(store, task, one, seed, recipe, word)
+        weights = maps.load(store, ladder, one, seed, recipe, word)
         if weights is None:
-            weights = computed(task, one, seed, recipe, example)
-            maps.save(store, task, one, seed, recipe, word, weights)
+            weights = computed(ladder, one, seed, recipe, example)
+            maps.save(store, ladder, one, seed, recipe, word, weights)
         found[one.name] = weights
-    output.made(walk.draw(walk.gather(task, word, seed, found)), out)
+    output.made(walk.draw(walk.gather(ladder, word, seed, found)), out)
+
+
+def check_served(name):
+    """ValueError where the walk of a task is not drawn here, or where there is no such task."""
+    from attnprobe.probes.tasks import TASKS
+
+    if TASKS[name].name != SERVED:
+        raise ValueError(f"probe plot walk draws the walk of {SERVED} alone, not of {name}; probe show {name} draws an example of it")
 
 
 def computed(task, arm, seed, recipe, example):

@@ -133,6 +133,8 @@ def test_what_other_code_stored_or_is_damaged_is_passed_over(full, tmp_path):
         (["field", "latch", "--from", "absent.json"], "absent.json"),
         (["walk", "--word", "012"], "takes 7 digits"),
         (["walk", "--seed", "-1"], "--seed must be 0 or more"),
+        (["walk", "duration"], "probe plot walk draws the walk of ladder alone, not of duration; probe show duration draws an example"),
+        (["walk", "laddr"], "unknown task 'laddr'; did you mean 'ladder'"),
         (["walk", "--arm", "swa"], "hides keys"),
     ],
     ids=str,
