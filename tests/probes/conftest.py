@@ -157,3 +157,17 @@ def check_picture():
         assert {len(cells) for _, cells in rows} == {task.seq_len}
 
     return check
+
+
+@pytest.fixture(scope="session")
+def refused():
+    """refused(text, message): fails where the text is no spec that is refused in one line with the message in it."""
+    from attnprobe.probes.spec import parse
+
+    def check(text, message):
+        with pytest.raises(ValueError) as error:  # noqa: PT011 - the message is checked below
+            parse(text)
+        assert message in str(error.value)
+        assert "\n" not in str(error.value)
+
+    return check
