@@ -8,6 +8,7 @@ from attnprobe.cli import completion
 from attnprobe.cli.load import LoadOption
 from attnprobe.cli.plot_curves_command import CurvesGroup
 from attnprobe.cli.plot_field_command import FieldFigureGroup
+from attnprobe.cli.plot_options import SEEDS
 from attnprobe.cli.plot_size_command import SizeGroup
 from attnprobe.cli.plot_walk_command import plot_walk
 from attnprobe.cli.shell import Group, command
@@ -15,10 +16,11 @@ from attnprobe.cli.shell import Group, command
 GROUP: dict[str, Any] = {"rich_markup_mode": "rich", "context_settings": {"help_option_names": ["-h", "--help"]}}
 Out = Annotated[str, typer.Option("--out", help="The figure's file, .png or .svg.", metavar="FILE")]
 StoreOption = Annotated[str, typer.Option(help="Directory of results to read.", envvar="PROBE_STORE")]
-Seeds = Annotated[str, typer.Option(help="A count (15 is 0:15) or a range (100:115), of what is stored.")]
+Seeds = Annotated[str | None, typer.Option(help=SEEDS, show_default="those stored")]
 Steps = Annotated[int | None, typer.Option(help="Optimiser steps of the runs.", show_default="each recipe's")]
 Arms = Annotated[
-    list[str] | None, typer.Option("--arm", help="An arm, repeatable; default: the task's.", metavar="SPEC", autocompletion=completion.arms)
+    list[str] | None,
+    typer.Option("--arm", help="An arm, repeatable.", metavar="SPEC", autocompletion=completion.arms, show_default="those stored"),
 ]
 
 plots = typer.Typer(**GROUP, cls=Group)
@@ -78,7 +80,7 @@ def plot_ladder(
     arm: Arms = None,
     head_dim: Annotated[int, typer.Option(help="Head dimension of all arms.")] = 4,
     slot: Annotated[str, typer.Option(help="balanced or plain.")] = "balanced",
-    seeds: Seeds = "15",
+    seeds: Seeds = None,
     steps: Steps = None,
     store: StoreOption = "results",
     out: Out = "ladder.png",
@@ -91,7 +93,7 @@ def plot_ladder(
     From the stored runs of the ladder at several r: the share of seeds solved, with 95 % intervals; the share of the alive sets that the
     best seed realises; and what theory allows heads of this dimension (T5, T6).
     """
-    from attnprobe.cli.plot_stored import draw_ladder
+    from attnprobe.cli.plot_ladder import draw_ladder
 
     draw_ladder(arm, head_dim, slot, seeds, steps, store, out)
 
@@ -100,8 +102,8 @@ def plot_ladder(
 @command
 def plot_matrix(
     tasks: Annotated[str | None, typer.Option(help="Tasks, joined by commas.", show_default="those stored")] = None,
-    mixers: Annotated[str | None, typer.Option(help="Mechanisms, joined by commas.", show_default="the named ones")] = None,
-    seeds: Seeds = "5",
+    mixers: Annotated[str | None, typer.Option(help="Mechanisms, joined by commas.", show_default="those stored")] = None,
+    seeds: Seeds = None,
     steps: Steps = None,
     store: StoreOption = "results",
     out: Out = "matrix.png",
@@ -113,7 +115,7 @@ def plot_matrix(
 
     From what is stored: solved seeds in each cell, theory's word beside it, refusals marked. A cell that is not stored stays blank.
     """
-    from attnprobe.cli.plot_stored import draw_matrix
+    from attnprobe.cli.plot_matrix import draw_matrix
 
     draw_matrix(tasks, mixers, seeds, steps, store, out)
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from attnprobe.cli.plot_options import option, reading, shown
+from attnprobe.cli.plot_options import asked, option, reading, run_options, shown
 from attnprobe.cli.task_command import TaskGroup, task_options, typer_command
 from attnprobe.probes.tasks import TASKS
 
@@ -35,9 +35,8 @@ def sizes(task):
     return [field.name for field in dataclasses.fields(task) if isinstance(field.default, int) and not isinstance(field.default, bool)]
 
 
-def draw_size(task, options, *, by, arm, head_dim, seeds, steps, lr, batch, device, store, out):
+def draw_size(task, options, *, by, arm, seeds, store, out, **given):
     """Read every stored value of the option, draw."""
-    from attnprobe.cli import inputs
     from attnprobe.cli.plots import output, size, stored
     from attnprobe.probes.registry import nearest
 
@@ -45,17 +44,17 @@ def draw_size(task, options, *, by, arm, head_dim, seeds, steps, lr, batch, devi
     by = by.replace("-", "_")
     if by not in sizes(task):
         raise ValueError(f"--by {by}: {task.name} has no such size{nearest(by, sizes(task))}")
-    ids, records = inputs.seeds(seeds), stored.told(store, task.name)
-    arms = inputs.arms(task(**options), arm, inputs.head_dim(head_dim, "--head-dim"), None, control=False)
-    found = {shown(one, head_dim): {} for one in arms}
-    for value in sorted({record["identity"]["options"][by] for record in records.values()}):
-        at = task(**options | {by: value})
-        recipe = dataclasses.replace(at.recipe, steps=steps, lr=lr, batch=batch)
-        for one, held in stored.pick(records, at, arms, ids, recipe, device).items():
-            found[shown(one, head_dim)][value] = list(held.values())
+    at = task(**options)
+    question = asked(at, given, arm, seeds, free=by)
+    found = stored.find(store, question)
+    by_size = {
+        shown(one, question.head_dim): {value: list(held.values()) for value, held in found.records(one).items()} for one in found.arms
+    }
     try:
-        data = size.gather(task.name, by, found)
+        data = size.gather(task.name, by, by_size)
     except ValueError as error:
-        line = stored.run_line(["run"], task(**options), {by: 2 * options[by], "seeds": seeds, "store": store})
-        raise ValueError(f"{error}; another run is {line}") from None
+        line = stored.run_line(["run"], at, {by: 2 * options[by], **run_options(at, given, arm, seeds, store)})
+        beside = f" (beside it {others})" if (others := stored.others([found])) else ""
+        raise ValueError(f"{error}{beside}; another run is {line}") from None
+    stored.tell([found], store)
     output.made(size.draw(data), out)

@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 
 from attnprobe.cli.plots import walk
-from attnprobe.cli.plots.stored import today
+from attnprobe.probes.holdings import same_fields, today
+from attnprobe.probes.recipe import Recipe
 from attnprobe.probes.run import named
 from attnprobe.probes.store import Store, key
 from attnprobe.probes.tasks import TASKS
@@ -47,14 +48,22 @@ def read(path):
 
 def drawable(root):
     """Every Walk that a store's maps make: one a word, seed and head dimension, of the arms that have it; of today's code alone."""
-    found, known = {}, {}
+    found = {}
     for path in sorted(Path(root).glob("ladder/*/*.map")):
         held = read(path)
-        if held is not None and today(held["identity"], known) == key(held["identity"]):
+        if held is not None and of_today(held["identity"]):
             options, seed = held["identity"]["options"], held["identity"]["seed"]
             group = json.dumps([options, held["identity"]["head_dim"], held["identity"]["recipe"], seed, held["word"]], sort_keys=True)
             found.setdefault(group, []).append(held)
     return [of_word(maps) for maps in found.values()]
+
+
+def of_today(identity):
+    """Whether today's code would name a map's seed so."""
+    try:
+        return today(identity)[0] == "current" and same_fields(identity["recipe"], Recipe)
+    except (KeyError, TypeError):
+        return False
 
 
 def of_word(maps):

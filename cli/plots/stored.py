@@ -1,86 +1,165 @@
-"""What a store holds of a task, read without writing: the records that today's code would take for its own."""
+"""What a store holds for a figure: the results of today's code that answer what is asked, and what is there and left out."""
 
-import dataclasses
-import json
 import shlex
 import sys
+from collections import Counter
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from attnprobe.probes.holdings import recipe_of
-from attnprobe.probes.record import SCHEMA, key
-from attnprobe.probes.record import read as whole
-from attnprobe.probes.run import named
+from attnprobe.cli.comparisons import SETTABLE, ordered
+from attnprobe.cli.inputs import ranges
+from attnprobe.probes.holdings import holdings, recipe_of
 from attnprobe.probes.spec import parse
-from attnprobe.probes.store import identity
-from attnprobe.probes.tasks import TASKS
+
+MOST_TOLD = 3  # kinds of what is left out
 
 
-def scan(root, name):
-    """(key -> record, how many files were passed over) of a task: those of this schema, whole, and named as today's code names them.
+@dataclass(frozen=True)
+class Asked:
+    """What a figure asks of a store.
 
-    A file of other code, of another version of the task, or damaged, is passed over: no figure mixes it with the rest.
-    A directory that is not there holds nothing, and is not made.
+    task: with the options asked for, of which `free` may have any value; recipe: what of the task's is another; arms, seeds: None for
+    all that are stored, arms at head_dim alone.
     """
-    records, known, passed = {}, {}, 0
-    for path in sorted(Path(root).glob(f"{name}/*/*.json")):
-        record = read(path)
-        if record is not None and record["key"] == today(record["identity"], known):
-            records[record["key"]] = record
-        else:
-            passed += 1
-    return records, passed
+
+    task: object
+    head_dim: int
+    recipe: dict
+    device: str = "cpu"
+    arms: tuple | None = None
+    seeds: tuple | None = None
+    free: str | None = None
+
+    def takes(self, held):
+        """Whether a Holding is of the arms and seeds asked for, whatever else it is."""
+        place = held.identity["arm_name"], held.identity["head_dim"]
+        named = self.arms is None or place in {(str(arm.spec), arm.head_dim) for arm in self.arms}
+        return named and (self.seeds is None or held.identity["seed"] in self.seeds)
+
+    def other(self, held):
+        """In which options a Holding is another than what is asked for, as they are typed; empty where in none."""
+        known, names = held.identity, [field.name for field in fields(self.task) if field.name != self.free]
+        changed = {name: value for name in names if (value := getattr(held.task, name)) != getattr(self.task, name)}
+        wanted, there = replace(held.task.recipe, **self.recipe), recipe_of(known["recipe"])
+        changed |= {name: value for name in SETTABLE if (value := getattr(there, name)) != getattr(wanted, name)}
+        changed |= {"device": known["device"]} if known["device"] != self.device else {}
+        changed |= {"head_dim": known["head_dim"]} if self.arms is None and known["head_dim"] != self.head_dim else {}
+        alike = replace(there, **{name: getattr(wanted, name) for name in SETTABLE}) == wanted
+        return " ".join([*flags(changed), *["another recipe"] * (not alike)])
 
 
-def read(path):
-    """A record, or None where the file holds none that is whole."""
-    if not path.is_file():
-        return None
-    try:
-        record = whole(path.read_bytes(), path)
-    except ValueError:
-        return None
-    return record if record["schema"] == SCHEMA else None
+@dataclass(frozen=True)
+class Found:
+    """The Holdings that answer an Asked; how many of today's are others, by in what; how many files are not today's, by state."""
+
+    asked: Asked
+    held: tuple
+    others: Counter
+    passed: Counter
+
+    @property
+    def arms(self):
+        """The Arms that have any result: in the order asked for, else the task's own first."""
+        there = {(held.spec, held.identity["head_dim"]): {} for held in self.held}
+        if self.asked.arms is None:
+            own = {parse(text): text for text in self.asked.task.arms}
+            return tuple(replace(one.arm, name=own.get(one.arm.spec, one.arm.name)) for one in ordered(self.asked.task, there))
+        names = {(str(spec), dim) for spec, dim in there}
+        return tuple(arm for arm in self.asked.arms if (str(arm.spec), arm.head_dim) in names)
+
+    def records(self, arm):
+        """An Arm's records: value of the free option, None where there is none -> {seed: record}."""
+        found = {}
+        for held in self.held:
+            if (held.identity["arm_name"], held.identity["head_dim"]) == (str(arm.spec), arm.head_dim):
+                value = getattr(held.task, self.asked.free) if self.asked.free else None
+                found.setdefault(value, {})[held.identity["seed"]] = held.record
+        return {value: dict(sorted(seeds.items())) for value, seeds in sorted(found.items())}
+
+    @property
+    def seeds(self):
+        """The seeds of any result, in order."""
+        return tuple(sorted({held.identity["seed"] for held in self.held}))
 
 
-def today(described, known):
-    """The key that today's code gives what an identity describes, None where it no longer takes it. known: kept between calls."""
-    arm = json.dumps([described[part] for part in ("options", "arm_name", "head_dim", "recipe", "dtype", "device")], sort_keys=True)
-    if arm not in known:
-        known[arm] = renamed(described)
-    return known[arm] and key(known[arm] | {"seed": described["seed"]})
+def find(root, asked):
+    """The Found of a store's directory; nothing where there is none, which is not made."""
+    there = holdings(root, [asked.task.name]) if not str(root) or Path(root).exists() else []
+    today = [held for held in there if held.state == "current" and asked.takes(held)]
+    said = {held.path: asked.other(held) for held in today}
+    drawn = tuple(held for held in today if not said[held.path])
+    passed = Counter(held.state for held in there if held.state != "current")
+    return Found(asked, drawn, Counter(text for text in said.values() if text), passed)
 
 
-def renamed(described):
-    """The identity that today's code makes of an old one's description, or None."""
-    try:
-        task = TASKS[described["task"]](**described["options"])
-        spec, recipe = parse(described["arm_name"]), recipe_of(described["recipe"])
-    except (ValueError, TypeError, KeyError):
-        return None
-    return identity(task, spec, described["head_dim"], recipe, described["seed"], described["dtype"], described["device"])
+def tell(found, root, more=""):
+    """Say on stderr what the Founds of a figure hold, where arms or seeds were not named, and what is stored beside it.
+
+    more: of what is drawn, at the end.
+    """
+    open_ended = any(None in (one.asked.arms, one.asked.seeds) for one in found)
+    if open_ended:
+        names = dict.fromkeys(arm.name for one in found for arm in one.arms)
+        told(f"{', '.join(names)}; seeds {spans(union(found))}{more}", others(found))
+    passed(found, root)
 
 
-def told(root, name):
-    """`scan`'s records, and a line on stderr where files were passed over."""
-    records, passed = scan(root, name)
-    if passed:
-        which = "of other code, of a file that is not loaded, or damaged"
-        print(f"note: {passed} files under {root}/{name} are {which}, and passed over", file=sys.stderr)
-    return records
+def told(drawn, beside):
+    """Say on stderr what is drawn, and what is stored and is not, if anything."""
+    print(f"drawn: {drawn}", file=sys.stderr)
+    if beside:
+        print(f"note: stored, and not drawn: {beside}", file=sys.stderr)
 
 
-def pick(records, task, arms, seeds, recipe, device="cpu"):
-    """Arm -> {seed: record} of the records that answer for these arms, for those that have any."""
-    found = {arm: {seed: record for seed in seeds if (record := records.get(key(named(task, arm, recipe, seed, device))))} for arm in arms}
-    return {arm: held for arm, held in found.items() if held}
+def union(found):
+    """The seeds that any Found holds, in order."""
+    return sorted(set().union(*(one.seeds for one in found)))
+
+
+def passed(found, root):
+    """Say on stderr how many files are not of today's code, and what shows them."""
+    states = sum((one.passed for one in found), Counter())
+    if count := states.total():
+        told = ", ".join(f"{n} {state}" for state, n in states.items())
+        what = f"{count} file{'s are' if count > 1 else ' is'} not of today's code ({told}), and passed over"
+        print(f"note: {what}; {shlex.join(['probe', 'results', '--store', str(root)])} shows them", file=sys.stderr)
+
+
+def others(found):
+    """What is stored beside, in words: what differs least first, with the task where there are several."""
+    many = len({one.asked.task.name for one in found}) > 1
+    counts = Counter()
+    for one in found:
+        for text, count in one.others.items():
+            counts[f"{one.asked.task.name} {text}" if many else text] += count
+    nearest = sorted(counts.items(), key=lambda item: (item[0].count("--"), -item[1]))
+    told = [f"{count} seed{'s' * (count > 1)} with {text}" for text, count in nearest[:MOST_TOLD]]
+    rest = sum(count for _, count in nearest[MOST_TOLD:])
+    return ", ".join([*told, *[f"{rest} others"] * (rest > 0)])
+
+
+def absent(found, root, what):
+    """The start of an error where nothing answers: what is not there, and what is."""
+    beside = others(found)
+    return f"{root} holds no {what}" + (f", but {beside}" if beside else "")
+
+
+def spans(seeds):
+    """Seeds as they are typed: `0:15, 100:115`."""
+    return ", ".join(f"{low}:{high}" for low, high in ranges(seeds))
+
+
+def flags(options):
+    """`--r 8`, `--head-dim 4`: options as words on a command line, without a value where it is True, repeated where it is a list."""
+    made = []
+    for name, value in options.items():
+        flag = f"--{name.replace('_', '-')}"
+        made += [f"{flag} {one}" for one in value] if isinstance(value, list | tuple) else [flag if value is True else f"{flag} {value}"]
+    return made
 
 
 def run_line(command, task, options):
     """`probe run ladder --r 8 --seeds 15`: the command for a task's own options, where they are not the default, and for these."""
-    own = {field.name: value for field in dataclasses.fields(task) if (value := getattr(task, field.name)) != field.default}
-    line = ["probe", *command, task.name]
-    for name, value in (own | options).items():
-        flag = f"--{name.replace('_', '-')}"
-        line += [word for one in value for word in (flag, str(one))] if isinstance(value, list | tuple) else [flag]
-        line += [] if value is True or isinstance(value, list | tuple) else [str(value)]
-    return shlex.join(line)
+    own = {field.name: value for field in fields(task) if (value := getattr(task, field.name)) != field.default}
+    words = [word for flag in flags(own | options) for word in flag.split(" ", 1)]
+    return shlex.join(["probe", *command, task.name, *words])

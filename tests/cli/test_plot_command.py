@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from attnprobe.cli.plots import maps, stored
+from attnprobe.cli.plots import maps, matrix, stored, style
 from attnprobe.cli.probe import app
+from attnprobe.probes import run
 from attnprobe.probes.attention_map import asked
 from attnprobe.probes.run import Arm
 from attnprobe.probes.spec import parse
-from attnprobe.probes.store import key
+from attnprobe.probes.store import Store, key
 from attnprobe.probes.streams import stream
 from attnprobe.probes.tasks.ladder import Ladder
 from attnprobe.probes.train import Training
@@ -35,6 +36,21 @@ def full(tmp_path_factory):
         done = invoke("run", "ladder", "--r", r, *RUN, "--store", root)
         assert done.exit_code == 0, done.output
     return root
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    """A store of the ladder at r = 4: two arms on seeds 3:5, one of them of no name of the suite's, and one at another head dimension."""
+    root = tmp_path_factory.mktemp("mixed")
+    for arms in (["--arm", "nope", "--arm", "fir+fpa"], ["--arm", "fpa@6"]):
+        done = invoke("run", "ladder", "--r", 4, *STEPS, "--seeds", "3:5", "--workers", 1, "-q", "--no-control", *arms, "--store", root)
+        assert done.exit_code == 0, done.output
+    return root
+
+
+def found(root):
+    """What a store holds of the ladder at any r, as FULL makes it."""
+    return stored.find(root, stored.Asked(Ladder(), 4, {"steps": 50}, free="r"))
 
 
 @pytest.fixture
@@ -90,6 +106,61 @@ def test_an_arm_that_is_not_stored_is_named_and_the_others_are_drawn(full, tmp_p
     assert ">fir+fpa<" not in out.read_text()
 
 
+def test_without_arms_and_seeds_what_is_stored_is_drawn_and_the_rest_is_said(mixed, tmp_path, no_training):
+    out = tmp_path / "figure.svg"
+    done = invoke("plot", "curves", "ladder", "--r", 4, *STEPS, "--store", mixed, "--out", out)
+    assert done.exit_code == 0, done.output
+    assert done.stderr.splitlines() == [
+        "drawn: nope, fir+fpa; seeds 3:5",
+        "note: stored, and not drawn: 2 seeds with --head-dim 6",
+    ]
+    assert {">nope<", ">fir+fpa<"} <= set(re.findall(r">[\w+]+<", out.read_text()))
+    done = invoke("plot", "ladder", *STEPS, "--head-dim", 6, "--store", mixed, "--out", out)
+    assert done.stderr.splitlines() == [
+        "drawn: fpa; seeds 3:5; r 4",
+        "note: stored, and not drawn: 4 seeds with --head-dim 4",
+    ]
+
+
+def test_arms_and_seeds_that_are_named_are_drawn_without_a_word(full, tmp_path, no_training):
+    done = invoke("plot", *KINDS["curves"], *STEPS, "--arm", "rope", "--store", full, "--out", tmp_path / "a.svg")
+    assert (done.exit_code, done.stderr) == (0, "")
+
+
+def test_where_another_size_is_stored_the_error_says_so(mixed, tmp_path, no_training):
+    for figure in (["curves", "ladder", "--r", 5], ["size", "ladder"]):
+        done = invoke("plot", *figure, "--steps", 60, "--store", mixed, "--out", tmp_path / "a.svg")
+        assert done.exit_code == 2
+        assert len(done.stderr.splitlines()) == 1
+        assert re.search(r"4 seeds with (--r 4 )?--steps 50, 2 seeds with (--r 4 )?--steps 50 --head-dim 6", done.stderr)
+
+
+def test_a_matrix_of_what_is_stored_has_its_mechanisms_named_or_not(tmp_path, no_training, monkeypatch):
+    """Of four results at the ladder's own options, fpa is a mechanism with a name, nope is softmax by name, and fir+fpa has none."""
+    rows = {}
+    for name, seed in (("fpa", 0), ("fpa", 7), ("nope", 0), ("fir+fpa", 0)):
+        arm = Arm(name, parse(name), 4)
+        identity = run.named(Ladder(), arm, Ladder().recipe, seed, "cpu")
+        result = {
+            "seed": seed,
+            "status": "solved",
+            "score": {"kl": 0.01},
+            "steps": 5,
+            "data_hash": "",
+            "curve": [],
+            "losses": [],
+            "traces": {},
+        }
+        recorded = {"seconds": 1.0, "date": "2026-01-01", "versions": {}}
+        Store(tmp_path / "store").save(identity, result | {"failure": None}, recorded)
+    monkeypatch.setattr(matrix, "draw", lambda data: rows.update(data=data) or style.figure(1, "x"))
+    done = invoke("plot", "matrix", "--store", tmp_path / "store", "--out", tmp_path / "a.svg")
+    assert done.exit_code == 0, done.output
+    assert done.stderr == "drawn: softmax, fpa, fir+fpa on ladder; seeds 0:1, 7:8\n"
+    assert (rows["data"].tasks, rows["data"].mixers, rows["data"].seeds) == (("ladder",), ("softmax", "fpa", "fir+fpa"), 2)
+    assert [cell.text for cell in rows["data"].cells[0]] == ["1/1", "2", "1/1"]
+
+
 def test_runs_of_another_recipe_are_not_mixed_in(full, tmp_path):
     done = invoke("plot", *KINDS["curves"], "--steps", "100", "--store", full, "--out", tmp_path / "a.svg")
     assert done.exit_code == 2
@@ -101,22 +172,23 @@ def test_what_other_code_stored_or_is_damaged_is_passed_over(full, tmp_path):
 
     copy = tmp_path / "store"
     shutil.copytree(full, copy)
-    records, passed = stored.scan(copy, "ladder")
-    assert (len(records), passed) == (20, 0)
+    whole = found(copy)
+    assert (len(whole.held), whole.passed) == (20, {})
     first, second, third, *_ = sorted(copy.glob("ladder/*/*.json"))
     first.write_text(first.read_text()[:-40])
     second.write_text(second.read_text().replace('"status": "', '"status": "un', 1))
     held = json.loads(third.read_text())
     held["identity"]["code"] = "of old"
     held["key"] = key(held["identity"])
-    third.write_text(json.dumps(held))
-    kept, passed = stored.scan(copy, "ladder")
-    assert (len(kept), passed) == (17, 3)
-    assert kept.keys() < records.keys()
+    older = third.rename(third.with_name(f"{held['key'][:16]}.json"))
+    older.write_text(json.dumps(held))
+    left = found(copy)
+    assert (len(left.held), left.passed) == (17, {"damaged": 2, "older": 1})
+    assert {held.path for held in left.held} == {held.path for held in whole.held} - {first, second, third}
     done = invoke("plot", *KINDS["ladder"], *STEPS, "--store", copy, "--out", tmp_path / "a.svg")
     assert done.exit_code == 0
-    assert "3 files" in done.stderr
-    assert all(path.exists() for path in (first, second, third))
+    assert re.search(r"3 files are not of today's code \(.*2 damaged.*\), and passed over; probe results --store", done.stderr)
+    assert all(path.exists() for path in (first, second, older))
 
 
 @pytest.mark.parametrize(
@@ -185,7 +257,7 @@ def test_a_walk_trains_a_seed_once_says_so_and_keeps_its_map(tmp_path, monkeypat
     assert (again.exit_code, again.stderr, out.read_bytes()) == (0, "", drawn)
     (walk,) = maps.drawable(store)
     assert ([one.name for one in walk.maps], walk.r, walk.seed) == (["fpa"], 4, 0)
-    assert stored.scan(store, "ladder") == ({}, 0)  # a map is no result
+    assert (found(store).held, found(store).passed) == ((), {})  # a map is no result
 
 
 def test_a_damaged_map_is_computed_again(tmp_path):
