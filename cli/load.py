@@ -1,5 +1,7 @@
 """`--load FILE`: a user's file is read before any command is looked up, since its tasks are commands too."""
 
+import shlex
+import sys
 from typing import Annotated
 
 import typer
@@ -24,6 +26,28 @@ class LoadingGroup(Group):
             for path in dict.fromkeys(paths):
                 load(path)
         return super().parse_args(ctx, args)
+
+
+def tell(specs, how, quiet):
+    """Say on stderr which parts of the loaded files are in none of the specs that a run trains, and that no check was made of the files.
+
+    how: the words that name parts on the command line; quiet: leave the second out.
+    """
+    from attnprobe.probes.loading import PREFIX
+    from attnprobe.probes.spec import REGISTRIES
+    from attnprobe.probes.tasks import TASKS
+
+    mine = {entry.name: entry for r in (TASKS, *REGISTRIES.values()) for entry in r.entries.values() if entry.module.startswith(PREFIX)}
+    used = {part.name for spec in specs for side in (spec.trained, spec.judged) for layer in side.layers for part in layer.parts().values()}
+    idle = [name for name in mine if name not in used and name not in TASKS]
+    for path in dict.fromkeys(mine[name].path for name in idle):
+        names = [name for name in idle if mine[name].path == path]
+        what = "is loaded and in no arm" if len(names) == 1 else "are loaded and in no arm"
+        print(f"note: {path}: {', '.join(names)} {what}; name it by {shlex.join(how(names))}", file=sys.stderr)
+    if mine and not quiet:
+        files = list(dict.fromkeys(str(entry.path) for entry in mine.values()))
+        line = shlex.join(["probe", "check", *files])
+        print(f"note: {', '.join(files)}: not checked here; {line} does, before training", file=sys.stderr)
 
 
 def given(args):

@@ -58,6 +58,7 @@ def matrix(
     Train the product of tasks and mechanisms, skip what is stored, and print how many seeds each solves, with theory's word beside it.
     """
     from attnprobe.cli import inputs
+    from attnprobe.cli import load as loading
     from attnprobe.cli import lr_grid as grids
     from attnprobe.cli.matrix import plan
     from attnprobe.probes.named_mixers import NAMED, named
@@ -76,6 +77,7 @@ def matrix(
     grid = grids.read(lr_grid, select_seeds, ids)
     chosen = dict.fromkeys(named(text) for text in split(mixers)) if mixers is not None else NAMED
     rows = [plan(TASKS[name](), tuple(chosen)) for name in dict.fromkeys(split(tasks) if tasks is not None else TASKS)]
+    loading.tell([arm.spec for row in rows for arm in row.distinct], lambda names: ["--mixers", ",".join(names)], quiet)
     kept = Store(store, warn=lambda line: print(f"warning: {line}", file=sys.stderr))
     made = carry_out(rows, tuple(chosen), ids, grid, steps, kept, workers or default_workers(), quiet, dry_run)
     if made is not None:

@@ -128,7 +128,7 @@ def run(
     workers, store, fresh, dry_run, ablation=False, trace=False, **output,
 ):  # fmt: skip
     """Check everything that was asked, train what is missing, print the report, exit as CONTRACT says."""
-    from attnprobe.cli import inputs
+    from attnprobe.cli import inputs, load
     from attnprobe.cli import lr_grid as grids
     from attnprobe.probes.run import check, check_device, default_workers, run_probe
     from attnprobe.probes.store import Store
@@ -159,6 +159,7 @@ def run(
         raise ValueError("--window is of the routings that --swap names, and there is no --swap")
     for one in arms:
         check(task, one, steps)
+    load.tell([one.spec for one in arms], lambda names: [word for name in names for word in ("--arm", name)], output["quiet"])
     kept = Store(store, warn=lambda line: print(f"warning: {line}", file=sys.stderr))
     if dry_run:
         from attnprobe.cli.dry_run import show

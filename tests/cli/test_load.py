@@ -50,6 +50,27 @@ def test_a_loaded_mechanism_runs_beside_the_suite_s(files):
     assert [row["mixer"] for row in json.loads(done.stdout)["arms"]] == ["mine", "rope+mine"] * 2
 
 
+def test_a_run_says_which_loaded_part_is_in_no_arm_and_that_nothing_was_checked(files):
+    quick = ["--steps", 2, "--batch", 4, "--seeds", 2, "--workers", 1, "--store", files / "results", "--load", files / "mine.py"]
+    idle = f"note: {files}/mine.py: mine is loaded and in no arm; name it by --arm mine"
+    unchecked = f"note: {files}/mine.py: not checked here; probe check {files}/mine.py does, before training"
+    notes = [
+        [line for line in invoke("run", "ladder", "--r", 4, "--no-control", *quick, *more).stderr.splitlines() if line.startswith("note")]
+        for more in (["--arm", "fpa"], ["--arm", "rope+mine"], ["--arm", "fpa", "--quiet"], ["--arm", "mine", "--quiet"])
+    ]
+    assert notes == [[idle, unchecked], [unchecked], [idle], []]
+
+
+def test_a_matrix_says_which_loaded_part_is_no_row_of_it_and_a_loaded_task_is_no_part(files):
+    both = ["--load", files / "mine.py", "--load", files / "task.py"]
+    done = invoke("matrix", "--tasks", "ladder", "--mixers", "fpa", "--dry-run", "--store", files / "results", *both)
+    assert done.exit_code == 0, done.output
+    assert done.stderr.splitlines() == [
+        f"note: {files}/mine.py: mine is loaded and in no arm; name it by --mixers mine",
+        f"note: {files}/task.py, {files}/mine.py: not checked here; probe check {files}/task.py {files}/mine.py does, before training",
+    ]
+
+
 @pytest.mark.parametrize("before", [True, False])
 def test_a_loaded_task_is_a_command_with_its_fields_as_options(files, before):
     load, name = ["--load", files / "task.py"], "my-count"
