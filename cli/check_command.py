@@ -113,6 +113,8 @@ def mixer_findings(text):
 
 def theory(text, spec):
     """What theory says of a mechanism, by task: of one it knows, or, if what was measured of a loaded part holds, of that."""
+    import dataclasses
+
     from attnprobe.cli.check_tables import Said
     from attnprobe.cli.verdict import verdict
     from attnprobe.probes.run import Arm
@@ -127,4 +129,4 @@ def theory(text, spec):
             continue  # refused there: nothing to say
         said = verdict(task, arm)
         if said.kind != "none":
-            yield Said(name, arm.head_dim, said.text, said.claim, said.assumption)
+            yield Said(name, dataclasses.asdict(task), arm.head_dim, said.text, said.claim, said.assumption)

@@ -11,9 +11,10 @@ VALUES = {True: "yes", False: "no", None: "-"}
 
 @dataclass(frozen=True)
 class Said:
-    """What theory says of a mechanism on a task; assumption: the trait that was measured and is taken for granted, if any."""
+    """What theory says of a mechanism on a task with its options; assumption: the trait that is measured and taken for granted, if any."""
 
     task: str
+    options: dict
     head_dim: int
     text: str
     claim: str | None
@@ -37,7 +38,15 @@ def lines(subject):
     if subject["theory"]:
         assumed = ", if what was measured holds" if any(one["assumption"] for one in subject["theory"]) else ""
         yield Text(f"theory{assumed}", style="bold")
-        yield rows(("", "", f"{one['task']}, d {one['head_dim']}", one["text"]) for one in subject["theory"])
+        yield rows(("", "", place(one), one["text"]) for one in subject["theory"])
+
+
+def place(said):
+    """`ladder --r 10, d 4`: a task with the first of its options, which is its size, and a head dimension."""
+    from attnprobe.cli.tables import options_line
+
+    first = dict(list(said["options"].items())[:1])
+    return f"{said['task']} {options_line(first)}, d {said['head_dim']}"
 
 
 def rows(cells):

@@ -149,6 +149,10 @@ def result_table(report, console):
 
 def title(report):
     """One line that says what was run."""
-    given = {name.replace("_", "-"): value for name, value in report["config"]["options"].items() if value is not False}
-    options = " ".join(f"--{name}" if value is True else f"--{name} {value}" for name, value in given.items())
-    return Text(f"{report['task']} {options}".rstrip(), style="bold")
+    return Text(f"{report['task']} {options_line(report['config']['options'])}".rstrip(), style="bold")
+
+
+def options_line(options):
+    """Options of a task as they are typed: `--r 10 --slot balanced`."""
+    given = {name.replace("_", "-"): value for name, value in options.items() if value is not False}
+    return " ".join(f"--{name}" if value is True else f"--{name} {value}" for name, value in given.items())

@@ -53,8 +53,8 @@ def test_a_sound_file_has_a_line_a_check_and_exit_code_0(files):
     assert done.stdout.startswith("mine: all 14 checks hold\n")
     assert len(re.findall(r"^ok   ", done.stdout, re.M)) == 14
     assert re.search(r"^yes  content-free ", done.stdout, re.M)
-    assert re.search(r"ladder, d 4 +all sets need d >= 8 if order-blind \(T5\)", done.stdout)
-    assert re.search(r"two-walks, d 2 +all sets need d >= 8 if content-free \(T5\)", done.stdout)
+    assert re.search(r"ladder --r 10, d 4 +all sets need d >= 8 if order-blind \(T5\)", done.stdout)
+    assert re.search(r"two-walks --r 10, d 2 +all sets need d >= 8 if content-free \(T5\)", done.stdout)
 
 
 def test_a_wrong_one_is_named_with_what_and_where_and_has_exit_code_1(files):
@@ -75,7 +75,8 @@ def test_json_holds_the_same(files):
     assert mixer["subject"] == "rope+mine"
     assert {one["status"] for one in mixer["checks"]} == {"ok"}
     assert mixer["theory"][0] == {
-        "task": "ladder", "head_dim": 4, "text": "all sets need d >= 8 if order-blind (T5)", "claim": "T5", "assumption": "order-blind",
+        "task": "ladder", "options": {"r": 10, "slot": "balanced", "evaluate": "auto"}, "head_dim": 4,
+        "text": "all sets need d >= 8 if order-blind (T5)", "claim": "T5", "assumption": "order-blind",
     }  # fmt: skip
     assert [one["check"] for one in task["checks"]][:2] == ["batch", "stream"]
     assert task["traits"] == task["theory"] == []
@@ -83,7 +84,7 @@ def test_json_holds_the_same(files):
 
 def test_a_mechanism_of_the_suite_has_its_theorem_without_an_assumption():
     done = invoke("fox")
-    assert re.search(r"ladder, d 4 +all sets need d >= 8 \(T5\)$", done.stdout.replace(" \n", "\n"), re.M)
+    assert re.search(r"ladder --r 10, d 4 +all sets need d >= 8 \(T5\)$", done.stdout.replace(" \n", "\n"), re.M)
     assert "theory\n" in done.stdout
 
 
