@@ -9,6 +9,8 @@ import typer
 from attnprobe.cli import completion
 from attnprobe.cli.shell import command
 
+FEW_SCORES = 1_000_000_000  # over all rounds of `bias`, that are done within a minute
+
 
 @command
 def training(
@@ -35,6 +37,7 @@ def training(
     import dataclasses
 
     from attnprobe.cli import inputs
+    from attnprobe.cli.cost import jobs
     from attnprobe.probes import bench
     from attnprobe.probes.tasks import TASKS
 
@@ -50,6 +53,7 @@ def training(
     task = TASKS["ladder"](r=r)
     arms, ids = inputs.arms(task, arm, task.head_dim, None, False), inputs.seeds(seeds)
     recipe = dataclasses.replace(task.recipe, steps=steps)
+    announce([*jobs(task, arms, ids, recipe) * rounds, *jobs(task, arms, ids[:1], recipe) * len(ids) * rounds])
 
     def progress(done):
         print(f"{done}: measured", file=sys.stderr, flush=True)
@@ -61,9 +65,20 @@ def training(
     report(found, len(ids), recipe.steps, rounds)
 
 
+def announce(jobs, **more):
+    """Say on stderr how long a benchmark's trainings will take, where that is long."""
+    from attnprobe.cli.cost import warning
+
+    if said := warning(jobs, 1, "nothing of it is kept", **more):
+        print(said, file=sys.stderr, flush=True)
+
+
 def zoology(arms, steps, rounds, as_json):
     """Time a step in the shape of Zoology's basic configuration and print it beside Zoology's own."""
+    import dataclasses
+
     from attnprobe.cli import inputs
+    from attnprobe.cli.cost import jobs
     from attnprobe.cli.shell import console
     from attnprobe.probes import bench
     from attnprobe.probes.run import check
@@ -77,6 +92,7 @@ def zoology(arms, steps, rounds, as_json):
         check(task, one, steps * (rounds + 1))
         if one.spec.swap:
             raise ValueError(f"arm {one}: a swap is judged, not trained; there is no step to time")
+    announce(jobs(task, asked, (0,), dataclasses.replace(task.recipe, steps=steps * (rounds + 1))), few=0)
     found = bench.like_zoology(task, asked, steps, rounds)
     if as_json:
         print(json.dumps({"zoology": {"seconds": list(SECONDS), "yardstick": YARDSTICK}, "steps": found}))
@@ -129,7 +145,13 @@ def bias(
     for name, value, most in [*(("length", T, 1024) for T in length or ()), ("rows", rows, 10**5), ("rounds", rounds, 10**5)]:
         if not 1 <= value <= most:
             raise ValueError(f"--{name} must be from 1 to {most}, not {value}")
-    found = bench.bias(length or [64, 128], rows, rounds)
+    lengths = length or [64, 128]
+    if rounds * rows * sum(T * T for T in lengths) > FEW_SCORES:
+        from attnprobe.cli.cost import repeated
+
+        if said := repeated(lambda: bench.bias(lengths, rows, 1), (rounds + 1) / 2):  # one more warms up
+            print(said, file=sys.stderr, flush=True)
+    found = bench.bias(lengths, rows, rounds)
     if as_json:
         print(json.dumps({"rows": rows, "rounds": rounds, "bias": found}))
         return

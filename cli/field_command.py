@@ -40,7 +40,7 @@ class FieldGroup(TaskGroup):
 
         shared = measuring(task) | {
             "as_json": (Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")], False),
-            "quiet": (Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")], False),
+            "quiet": (Annotated[bool, typer.Option("--quiet", "-q", help="No estimate and no progress on stderr.")], False),
         }
         return typer_command(
             name,
@@ -88,6 +88,7 @@ def run(task, *, as_json, **asked):
 def measured(task, *, arm, seeds, untrained, steps, quiet):
     """Check what was asked, train and measure each arm; the run as JSON data."""
     from attnprobe.cli import inputs
+    from attnprobe.cli.cost import jobs, warning
     from attnprobe.cli.progress import watch
 
     ids, recipe = inputs.seeds(seeds), dataclasses.replace(task.recipe, steps=steps)
@@ -95,6 +96,8 @@ def measured(task, *, arm, seeds, untrained, steps, quiet):
     for one in arms:
         task.check(one.spec, one.head_dim)
         check_bias(one)
+    if not quiet and not untrained and (said := warning(jobs(task, arms, ids, recipe), 1, "fields come on top, and nothing is kept")):
+        print(said, file=sys.stderr, flush=True)
     with watch(arms, steps, quiet or untrained) as seen:
         for one in arms:
             seen.started(one, 0, len(ids))

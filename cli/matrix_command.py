@@ -99,12 +99,10 @@ def carry_out(rows, mixers, seeds, grid, steps, store, workers, quiet, dry_run):
 
     runs = [(row, dataclasses.replace(row.task.recipe, steps=steps or row.task.recipe.steps)) for row in rows]
     planned = [(row.task.name, row.task, row.distinct, recipe) for row, recipe in runs if row.arms]
-    for line in () if quiet and not dry_run else estimate(planned, seeds, store, workers):
+    for line in () if quiet and not dry_run else estimate(planned, seeds, store, workers, grid):
         print(line, file=sys.stdout if dry_run else sys.stderr, flush=True)
     if dry_run:
         return None
-    if grid and not quiet:
-        print(f"the grid of {len(grid[0])} rates on {len(grid[1])} selection seeds comes on top", file=sys.stderr, flush=True)
     results, points = [], []
     for at, (row, recipe) in enumerate(runs, 1):
         if not quiet:

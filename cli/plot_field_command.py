@@ -24,7 +24,7 @@ class FieldFigureGroup(TaskGroup):
 
         more = {
             "source": option(str | None, None, "Draw what probe field --json printed; measure nothing.", "--from", metavar="FILE"),
-            "quiet": option(bool, False, "No progress on stderr.", "--quiet", "-q"),
+            "quiet": option(bool, False, "No estimate and no progress on stderr.", "--quiet", "-q"),
             "out": option(str, "field.png", "The figure's file, .png or .svg.", metavar="FILE"),
         }
         examples = f"""[bold]probe plot field {name} --arm rope+sa --arm rope+swa --untrained --out field.svg[/bold]

@@ -167,14 +167,16 @@ def run(
         show(task, arms, ids, recipe, kept, device, threads, fresh, workers or default_workers())
         return
 
-    from attnprobe.cli.cost import warning
+    from attnprobe.cli.cost import stages, warning
     from attnprobe.cli.progress import watch
 
     workers = 1 if device == "cuda" else workers or default_workers()
+    if not output["quiet"]:
+        jobs = stages(task, arms, ids, recipe, kept, grid, device=device, threads=threads, fresh=fresh)
+        if said := warning(jobs, workers, leave=task.leave):
+            print(said, file=sys.stderr, flush=True)
 
     def train(arms, seeds, recipe):
-        if not output["quiet"] and (said := warning(task, arms, seeds, recipe, device, threads, fresh, workers, kept)):
-            print(said, file=sys.stderr, flush=True)
         with watch(arms, steps, output["quiet"]) as seen:
             return run_probe(task, arms, seeds, recipe, kept, device, threads, workers, fresh, seen)
 
