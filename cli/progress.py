@@ -50,7 +50,7 @@ def training(arm):
 
 
 class Live:
-    """A bar an arm, gone when the run is over."""
+    """A bar an arm, gone when the run is over; none where every seed is stored."""
 
     def __init__(self, arms, steps):
         from rich.console import Console
@@ -68,16 +68,17 @@ class Live:
         )
 
     def __enter__(self):
-        self.progress.start()
         return self
 
     def __exit__(self, *exception):
-        self.progress.stop()
+        self.progress.stop()  # which does nothing where it was not started
 
     def started(self, arm, reused, missing):
         state = f"{reused} of {reused + missing} stored"
         self.bars[arm] = self.progress.add_task(f"{arm!s:{self.width}}", total=self.steps, start=False, state=state)
-        if not missing:
+        if missing:
+            self.progress.start()
+        else:
             self.progress.update(self.bars[arm], completed=self.steps)
 
     def stepped(self, arm, step):
