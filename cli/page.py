@@ -64,7 +64,7 @@ def header(asked, listing):
 
 def overview(compared):
     """One line a comparison, with a link to it."""
-    heads = [("task", False), ("seeds", False), ("arms", True), ("reference", False), ("solved", True), ("least Holm p", True)]
+    heads = [("task", False), ("seeds", False), ("arms", True), ("reference", False), ("solved by it", True), ("least Holm p", True)]
     rows = []
     for n, (comparison, report) in enumerate(compared, 1):
         reference = next((row for row in report["arms"] if row["arm"] == report["reference"]), None)

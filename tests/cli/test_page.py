@@ -74,6 +74,13 @@ def page(store, tmp_path):
     return made
 
 
+def test_the_overview_says_whose_solved_seeds_it_counts(page):
+    """The reference, fpa at head dimension 4, solves two of its three seeds; the arms' own counts stand in the tables below."""
+    table = page("ladder").partition("The comparisons of this report")[2].partition("</table>")[0]
+    assert re.findall(r"<th[^>]*scope=.?col[^>]*>([^<]*)", table) == ["task", "seeds", "arms", "reference", "solved by it", "least Holm p"]
+    assert re.search(r"<td>fpa@4</td><td[^>]*>2/3", table)
+
+
 def alter(store, change):
     """Change what every result and record of a store says, with checksums that fit."""
     for held in holdings(store):
