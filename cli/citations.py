@@ -1,6 +1,9 @@
 """Papers of mechanisms and tasks as BibTeX, found by how a part or a task names its source; what we are not sure of is left out."""
 
+import re
 from dataclasses import dataclass
+
+WORD = re.compile(r"[a-z][\w-]*")
 
 
 @dataclass(frozen=True)
@@ -153,17 +156,22 @@ def cited(names):
 
 
 def sources(name):
-    """What a task, or each part that a spec names, says of its source: name -> text. ValueError for an unknown one."""
+    """What a task, or each part that an arm (`fpa@4`, `rope+softmax/fpa`) names, says of its source: name -> text.
+
+    Raises ValueError for an unknown one.
+    """
+    from attnprobe.probes.arm import arm
     from attnprobe.probes.registry import nearest
-    from attnprobe.probes.spec import DEFAULTS, REGISTRIES, aliases, axis_of, parse, show
+    from attnprobe.probes.spec import DEFAULTS, REGISTRIES, aliases, axis_of, show
     from attnprobe.probes.tasks import TASKS
 
     if name in TASKS:
         return {name: TASKS.entries[name].facts.get("paper", "")}
     known = [*TASKS, *axis_of(), *aliases()]
-    if name not in known and not set(name) & set("+/(>:"):
+    if name not in known and not set(name) & set("+/(>:@"):
         raise ValueError(f"unknown task or mechanism {name!r}{nearest(name, known)}")
-    spec = parse(name)
+    spec = arm(name, 1).spec
     parts = [(axis, part) for side in (spec.trained, spec.judged) for layer in side.layers for axis, part in layer.parts().items()]
-    named = {part.name: axis for axis, part in parts if show(part) != DEFAULTS[axis]} or {name: axis_of()[name]}
+    named = {part.name: axis for axis, part in parts if show(part) != DEFAULTS[axis]}
+    named = named or {word: axis_of()[word] for word in WORD.findall(name) if word in axis_of()}  # what every spec has is asked for
     return {part: REGISTRIES[axis].entries[part].facts.get("paper", "") for part, axis in named.items()}

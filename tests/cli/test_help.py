@@ -160,3 +160,33 @@ def test_cite_prints_bibtex_of_each_paper_once_and_names_what_has_none():
     assert "nope: nothing to cite" in done.stderr
     assert done.stdout.count("{") == done.stdout.count("}")
     assert "expire" not in str(papers(REGISTRIES["bias"].entries["expiry"].facts["paper"])).lower()  # it says what it is not
+
+
+@pytest.mark.parametrize(
+    ("arm", "keys"),
+    [
+        ("fpa@4", ["fpa"]),
+        ("rope+softmax/fpa", ["su2021", "fpa"]),
+        ("rope+softmax/fpa@16", ["su2021", "fpa"]),
+        ("fir(taps=5)+fpa@8", ["zhukov2026", "fpa"]),
+        ("fpa:clamp=0.3/fpa@4", ["fpa"]),
+        ("rope>sa(w=4)@6", ["su2021", "stochastic"]),
+        ("pn_fir_tau@8", ["zhukov2026"]),
+        ("softmax+nope@8", ["vaswani2017"]),
+        ("softmax/softmax", ["vaswani2017"]),
+        ("softmax@4", ["vaswani2017"]),
+    ],
+)
+def test_an_arm_of_any_form_is_cited_by_its_parts(arm, keys):
+    done = invoke("probe", "cite", arm)
+    assert done.exit_code == 0, done.output
+    found = [line.partition("{")[2].rstrip(",") for line in done.stdout.splitlines() if line.startswith("@")]
+    assert found == ["attnprobe", *keys]
+
+
+def test_an_arm_of_no_known_part_or_width_is_one_line():
+    for arm, says in (("fpaa@4", "did you mean 'fpa'"), ("fpa@0", "head_dim must be from 1"), ("fpa@x", "takes int")):
+        done = invoke("probe", "cite", arm)
+        assert done.exit_code == 2
+        assert says in done.stderr
+        assert len(done.stderr.splitlines()) == 1
