@@ -1,5 +1,6 @@
 """What every command shares: errors become one line and an exit code."""
 
+import errno
 import functools
 import signal
 import sys
@@ -14,6 +15,7 @@ EXIT_SEEDS_FAILED = 3
 EXIT_INTERRUPTED = 130
 EXIT_TERMINATED = 143  # 128 + SIGTERM
 EXIT_PIPE = 141  # 128 + SIGPIPE: whoever read stdout has gone
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of a write, which names no path
 LONGEST = 400  # characters of a message: what was typed is echoed no further
 
 
@@ -77,9 +79,11 @@ class Group(typer.core.TyperGroup):
 
 
 def describe(error):
-    """One line for an error: an OSError as `path: reason`, anything else as its message."""
+    """One line for an error: an OSError as `path: reason`, or as what could not be done, anything else as its message."""
     if isinstance(error, OSError) and error.filename:
         return short(f"{error.filename}: {error.strerror}")
+    if isinstance(error, OSError) and error.errno in FULL:
+        return short(f"cannot write: {error.strerror}")
     if isinstance(error, MemoryError):
         return "out of memory; a smaller --batch, or fewer seeds or workers, take less"
     return short(str(error))

@@ -71,6 +71,8 @@ def task_names(root):
 
 def files(root, pattern, names=()):
     """The files STORE/<task>/<arm>/<name> whose name matches, in order of path."""
+    if not str(root):
+        raise ValueError("a store must name a directory")
     root = Path(root)
     if not root.is_dir():
         raise ValueError(f"there is no store at {root}; `probe run ladder --store {root}` makes one")

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from attnprobe.cli.plots.style import library, styled
+from attnprobe.cli.written import check_place, write_whole
 from attnprobe.probes.registry import nearest
 
 FORMATS = ("png", "svg")
@@ -26,10 +27,7 @@ def check_path(path):
     if kind not in FORMATS:
         hint = nearest(kind, FORMATS) if kind else "; give it one of them"
         raise ValueError(f"--out {path}: a figure is a .png or a .svg file{hint}")
-    if not path.parent.is_dir():
-        raise ValueError(f"--out {path}: there is no directory {path.parent}; make it first")
-    if path.is_dir():
-        raise ValueError(f"--out {path}: it is a directory; name a file in it")
+    check_place(path)
     return kind
 
 
@@ -48,7 +46,7 @@ def lacking(arms, line):
 def write(figure, path):
     """Write a Figure to a .png or .svg file."""
     kind = check_path(path)
-    Path(path).write_bytes(png(figure) if kind == "png" else document(figure).encode())
+    write_whole(path, png(figure) if kind == "png" else document(figure).encode())
 
 
 def png(figure):
