@@ -32,7 +32,7 @@ def check(
 ):
     """[bold]probe check mine.py[/bold]                    everything that a file registers
 
-    [bold]probe check rope+mine --load mine.py[/bold]    a mechanism of several parts
+    [bold]probe check rope+mine --load mine.py[/bold]   a mechanism of several parts
 
     [bold]probe check fpa[/bold]                        a mechanism of the suite
 

@@ -19,7 +19,7 @@ Names = Annotated[
 def cite(names: Names = None, load: LoadOption = None):
     """[bold]probe cite ladder fpa pn_fir_tau > refs.bib[/bold]
 
-    [bold]probe cite[/bold]    the suite alone
+    [bold]probe cite[/bold]   the suite alone
 
     Print BibTeX for the suite, and for the papers of tasks and mechanisms. What is not known for sure of a paper is left out: fill it in.
     """

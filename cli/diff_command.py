@@ -24,11 +24,11 @@ def diff(
     as_json: Annotated[bool, JSON] = False,
     load: LoadOption = None,
 ):
-    """[bold]probe diff results other-results[/bold]       two stores
+    """[bold]probe diff results other-results[/bold]   two stores
 
-    [bold]probe diff before.csv results[/bold]         an export and a store
+    [bold]probe diff before.csv results[/bold]      an export and a store
 
-    [bold]probe diff results[/bold]                    one store: results of older code against today's
+    [bold]probe diff results[/bold]                 older results against today's
 
     Say which verdicts changed: the seeds that one side alone solves, failed seeds, theory's word; paired by seed, with an exact test. What
     is on one side alone, and differences in code or task version, are named. Exit 0: no verdict changed; 1: some did; 2: bad input, or

@@ -39,13 +39,13 @@ def export(
     store: Annotated[str, STORE] = "results",
     load: LoadOption = None,
 ):
-    """[bold]probe export --csv --out seeds.csv[/bold]           a row a seed, every task
+    """[bold]probe export --csv --out seeds.csv[/bold]   a row a seed, every task
 
-    [bold]probe export --latex ladder[/bold]                  a table of arms for a paper
+    [bold]probe export --latex ladder[/bold]          a table of arms for a paper
 
     [bold]probe export --json --rows arms ladder recall[/bold]
 
-    [bold]probe export --schema[/bold]                        what each column means
+    [bold]probe export --schema[/bold]                what each column means
 
     Export the results of today's code. Results of other code, task versions or schemas are left out, and stderr says how many; --older
     adds them, with their state in a column of its own.

@@ -46,7 +46,7 @@ class FieldGroup(TaskGroup):
             name,
             body,
             {**own, **shared},
-            f"""[bold]probe field {name} --arm rope+sa --arm rope+swa --arm rope+gated --seeds 3[/bold]
+            f"""[bold]probe field {name} --arm rope+sa --arm rope+swa --seeds 3[/bold]
 
             [bold]probe field {name} --arm rope+union --untrained --json[/bold]
 

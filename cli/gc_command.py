@@ -28,11 +28,11 @@ def gc(
     as_json: Annotated[bool, JSON] = False,
     load: LoadOption = None,
 ):
-    """[bold]probe gc[/bold]                       what could be removed, and its size
+    """[bold]probe gc[/bold]                    what could be removed, and its size
 
-    [bold]probe gc --older[/bold]               and which results of other code or versions
+    [bold]probe gc --older[/bold]            and which results of other code or versions
 
-    [bold]probe gc --older --remove[/bold]      remove those
+    [bold]probe gc --older --remove[/bold]   remove those
 
     Show what of a store could go. Nothing is removed without --remove, and no result of today's code ever. Results of a later version, and
     those of a task or mechanism that is not known here (a file of yours, say), stay too.

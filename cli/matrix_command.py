@@ -49,11 +49,11 @@ def matrix(
     as_markdown: Annotated[bool, flag(False, "Print the table as markdown, and nothing else, on stdout.", OUTPUT, "--markdown")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No estimate and no progress on stderr.", rich_help_panel=OUTPUT)] = False,
 ):
-    """[bold]probe matrix[/bold]                                       every task, the named mechanisms, five seeds
+    """[bold]probe matrix[/bold]                              all, on five seeds
 
-    [bold]probe matrix --tasks ladder,recall --mixers fpa,rope,fir+fpa[/bold]    these
+    [bold]probe matrix --tasks ladder,recall --mixers fpa,rope,fir+fpa[/bold]
 
-    [bold]probe matrix --lr-grid 0.003,0.01,0.03 --seeds 100:105[/bold]     each arm at a rate chosen on other seeds
+    [bold]probe matrix --lr-grid 0.003,0.01,0.03 [/bold]   rates by other seeds
 
     Train the product of tasks and mechanisms, skip what is stored, and print how many seeds each solves, with theory's word beside it.
     """

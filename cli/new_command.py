@@ -20,7 +20,7 @@ def mixer(
     ] = "bias",
     folder: Folder = Path("."),
 ):
-    """[bold]probe new mixer mine[/bold]                       a bias, in mine.py
+    """[bold]probe new mixer mine[/bold]   a bias, in mine.py
 
     [bold]probe new mixer mine --axis normaliser[/bold]
 
@@ -34,7 +34,7 @@ def mixer(
 
 @command
 def task(name: Name, folder: Folder = Path(".")):
-    """[bold]probe new task mine[/bold]    a task, in mine.py
+    """[bold]probe new task mine[/bold]   a task, in mine.py
 
     Write a task that runs as it is, with comments that say what to change. An existing file is left alone.
     """

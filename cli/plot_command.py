@@ -34,13 +34,13 @@ plots.add_typer(field, name="field", short_help="Receptive fields by layer besid
 
 @plots.callback()
 def plot():
-    """[bold]probe plot ladder --out ladder.svg[/bold]           solved seeds and realised sets by r, beside theory
+    """[bold]probe plot ladder --out ladder.svg[/bold]        solved seeds by r, and theory
 
-    [bold]probe plot curves ladder --r 8[/bold]              every seed's learning curve, to curves.png
+    [bold]probe plot curves ladder --r 8[/bold]            every seed's learning curve
 
-    [bold]probe plot walk --arm fpa --arm fox[/bold]         one word's walk, and where trained heads attend
+    [bold]probe plot walk --arm fpa --arm fox[/bold]       where trained heads attend
 
-    [bold]probe plot matrix --tasks ladder,recall[/bold]     the matrix as a heat map
+    [bold]probe plot matrix --tasks ladder,recall[/bold]   the matrix as a heat map
 
     Draw what is stored; nothing is trained but where a command's help says so. PNG at 300 dpi, or SVG with its text as text, at the
     width of a journal's column. Needs matplotlib: pip install 'attnprobe\\[plot]'.
@@ -67,7 +67,7 @@ def plot_size():
 def plot_field():
     """[bold]probe plot field latch --arm rope+sa --arm rope+swa --untrained[/bold]
 
-    [bold]probe plot field latch --from field.json[/bold]    what probe field latch --json printed
+    [bold]probe plot field latch --from field.json[/bold]   of probe field --json
 
     Draw which share of the earlier positions each layer has seen, beside the recursion. The store holds no fields: without --from they are
     measured now, after training as probe field does it, or with --untrained at once.
@@ -111,7 +111,7 @@ def plot_matrix(
 ):
     """[bold]probe plot matrix --out matrix.svg[/bold]
 
-    [bold]probe plot matrix --tasks ladder,recall --mixers fpa,rope,softmax --seeds 100:105[/bold]
+    [bold]probe plot matrix --tasks ladder,recall --mixers fpa,rope[/bold]
 
     From what is stored: solved seeds in each cell, theory's word beside it, refusals marked. A cell that is not stored stays blank.
     """

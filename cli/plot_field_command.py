@@ -27,7 +27,7 @@ class FieldFigureGroup(TaskGroup):
             "quiet": option(bool, False, "No estimate and no progress on stderr.", "--quiet", "-q"),
             "out": option(str, "field.png", "The figure's file, .png or .svg.", metavar="FILE"),
         }
-        examples = f"""[bold]probe plot field {name} --arm rope+sa --arm rope+swa --untrained --out field.svg[/bold]
+        examples = f"""[bold]probe plot field {name} --arm rope+sa --untrained --out field.svg[/bold]
 
         [bold]probe plot field {name} --from field.json[/bold]
 

@@ -49,7 +49,7 @@ def show_version(value):
 
 @app.callback()
 def main(version: Annotated[bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")] = False):
-    """[bold]probe run ladder --r 10 --seeds 15[/bold]    which heads can do the ladder, and what theory says
+    """[bold]probe run ladder --r 10 --seeds 15[/bold]   which heads can do it, and theory
 
     [bold]probe list[/bold]                           tasks, mechanisms, named arms
 
@@ -57,19 +57,19 @@ def main(version: Annotated[bool, typer.Option("--version", callback=show_versio
 
     [bold]probe field latch[/bold]                    what each layer has seen, by gradient
 
-    [bold]probe check mine.py[/bold]                  a mechanism or task of yours, before anyone trains it
+    [bold]probe check mine.py[/bold]                  tests yours before training
 
-    [bold]probe reproduce fpa --quick[/bold]          a paper's figures beside ours, with a verdict each
+    [bold]probe reproduce fpa --quick[/bold]          a paper's figures beside ours
 
-    [bold]probe matrix[/bold]                         every task by the named mechanisms, solved seeds in each cell
+    [bold]probe matrix[/bold]                         every task by named mechanisms
 
     [bold]probe plot ladder --out ladder.svg[/bold]   what is stored, drawn
 
     [bold]probe results[/bold]                        what is stored
 
-    [bold]probe report --open[/bold]                  the same as a page, with the theorems' proofs
+    [bold]probe report --open[/bold]                  the same as a page, with proofs
 
-    [bold]probe bench training[/bold]                 stacked seeds against a loop over seeds
+    [bold]probe bench training[/bold]                 stacked seeds against a loop
 
     [bold]probe cite ladder fpa[/bold]                BibTeX of tasks and mechanisms
 
@@ -84,7 +84,7 @@ def run(load: LoadOption = None):
 
     [bold]probe run ladder --r 6 --arm rope --arm alibi+fir@8[/bold]
 
-    [bold]probe run ladder --load mine.py --arm mine[/bold]    with a mechanism, or a task, of a file of yours
+    [bold]probe run ladder --load mine.py --arm mine[/bold]   with a file of yours
 
     Train every arm of a task on every seed, skip what is stored, and print who solves it, how sure that is, and what theory says.
     """
@@ -118,11 +118,11 @@ def new():
 
 @bench.callback()
 def benchmarks():
-    """[bold]probe bench training[/bold]    stacked seeds against a loop over the same seeds
+    """[bold]probe bench training[/bold]   stacked seeds against a loop over the same seeds
 
-    [bold]probe bench bias[/bold]        FPA's bias against the softmax of the same scores
+    [bold]probe bench bias[/bold]       FPA's bias against the softmax of the same scores
 
-    [bold]probe bench kernels[/bold]     the fused kernels, compiled, and timed on a GPU
+    [bold]probe bench kernels[/bold]    the fused kernels, compiled, and timed on a GPU
 
     Benchmarks of this suite. A figure is a ratio of two things measured in one run.
     """
@@ -133,7 +133,7 @@ def benchmarks():
 def list_all(load: LoadOption = None):
     """[bold]probe list[/bold]
 
-    [bold]probe list --load mine.py[/bold]    with the tasks and mechanisms of a file
+    [bold]probe list --load mine.py[/bold]   with the tasks and mechanisms of a file
 
     List the tasks, the parts of a mechanism by axis, each with its paper, and the named arms.
     """

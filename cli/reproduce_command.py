@@ -49,13 +49,13 @@ def reproduce(
     reference: Annotated[str | None, flag("the one that ships", "The reference of --check.", REFERENCE, "--reference")] = None,
     freeze: Annotated[str | None, flag(False, "Also write the rows to this file, a reference for --check.", REFERENCE, "--freeze")] = None,
 ):
-    """[bold]probe reproduce[/bold]                     every figure of the three sources, on seeds that no recipe was chosen on
+    """[bold]probe reproduce[/bold]               every figure of the three sources
 
-    [bold]probe reproduce fpa --quick[/bold]         five seeds and fewer arms, minutes
+    [bold]probe reproduce fpa --quick[/bold]   five seeds and fewer arms, minutes
 
-    [bold]probe reproduce --dry-run[/bold]           the runs, what is stored, what the rest would cost
+    [bold]probe reproduce --dry-run[/bold]     what is stored, and what is left
 
-    [bold]probe reproduce --check[/bold]             what moved against the reference that ships
+    [bold]probe reproduce --check[/bold]       what moved against the reference
 
     A row a figure: the source's, ours with its 95 % interval, the paired exact p of the source's winner against the arm, and a verdict by a
     written rule. What the store holds is not computed again: an interrupted run goes on where it stopped.

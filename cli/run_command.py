@@ -93,7 +93,7 @@ def command_of(name):
     own, shared = task_options(task), shared_options(task)
     first, second = (shlex.quote(arm) for arm in (task().arms[0], f"{task().arms[1]}@8"))
 
-    example = f"[bold]probe run {name} --arm fpa --intervene clamp=0.3[/bold]    and again with layer 1's bias changed"
+    example = f"[bold]probe run {name} --arm fpa --intervene clamp=0.3[/bold]   again, layer 1 clamped"
     interventions = f"\n\n        {example}" if task().layers > 1 else ""
 
     def body(**options):
@@ -105,9 +105,9 @@ def command_of(name):
         {**own, **shared},
         f"""[bold]probe run {name}[/bold]
 
-        [bold]probe run {name} --seeds 100:115[/bold]          on seeds that no recipe was chosen on
+        [bold]probe run {name} --seeds 100:115[/bold]   seeds that no recipe was chosen on
 
-        [bold]probe run {name} --arm {first} --arm {second}[/bold]    these arms, and their controls if there are any
+        [bold]probe run {name} --arm {first} --arm {second}[/bold]
 
         [bold]probe run {name} --json > run.json[/bold]{interventions}
 

@@ -2,6 +2,7 @@
 
 import errno
 import functools
+import inspect
 import signal
 import sys
 
@@ -35,11 +36,22 @@ def command(function):
             print("interrupted; what was finished is kept", file=sys.stderr)
             raise typer.Exit(EXIT_INTERRUPTED) from None
 
+    run.__doc__ = unfolded(function.__doc__)
     return run
+
+
+def unfolded(text):
+    """A help text whose paragraphs have a line each, to be folded at the terminal's width; examples, which open in bold, as they are."""
+    paragraphs = inspect.cleandoc(text or "").split("\n\n")
+    return "\n\n".join(one if one.startswith("[bold]") else " ".join(one.split()) for one in paragraphs)
 
 
 class Group(typer.core.TyperGroup):
     """A group of commands that shows its help when called alone, and a usage error as one line with exit 2."""
+
+    def __init__(self, **settings):
+        super().__init__(**settings)
+        self.help = unfolded(self.help)
 
     def parse_args(self, ctx, args):
         """No arguments mean --help."""

@@ -7,7 +7,7 @@ from typing import Annotated, get_type_hints
 import typer
 
 from attnprobe.cli.load import LoadOption
-from attnprobe.cli.shell import Group, command
+from attnprobe.cli.shell import Group, command, unfolded
 from attnprobe.probes.registry import nearest
 from attnprobe.probes.tasks import TASKS
 
@@ -35,7 +35,7 @@ def typer_command(name, body, options, help_text):
     parameters = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=a, default=d) for key, (a, d) in options.items()]
     wrapped.__signature__ = inspect.Signature(parameters)
     wrapped.__annotations__ = {p.name: p.annotation for p in parameters}
-    wrapped.__doc__ = help_text
+    wrapped.__doc__ = unfolded(help_text)
     app = typer.Typer(add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
     settings = {"help_option_names": ["-h", "--help"]}
     app.command(name, context_settings=settings, short_help=TASKS.entries[name].summary)(wrapped)

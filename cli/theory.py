@@ -43,17 +43,17 @@ def _version(value):
 
 @app.callback()
 def main(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False):
-    """[bold]theory list[/bold]                                   the claims
+    """[bold]theory list[/bold]                                     the claims
 
-    [bold]theory explain rank-bound[/bold]                     what one says, and why
+    [bold]theory explain rank-bound[/bold]                       what one says, and why
 
-    [bold]theory verify[/bold]                                 check them all
+    [bold]theory verify[/bold]                                   check them all
 
-    [bold]theory verify T5 --r 12[/bold]                       one family, at another size
+    [bold]theory verify T5 --r 12[/bold]                         one family, at another size
 
-    [bold]theory check certificates[/bold]                     re-check certificates
+    [bold]theory check certificates[/bold]                       re-check certificates
 
-    [bold]theory realise --random 0 --r 10 --head-dim 4[/bold] what a head can realise
+    [bold]theory realise --random 0 --r 10 --head-dim 4[/bold]   what a head can realise
 
     Claims about attention heads, each checked by exhaustive or exact computation, with its scope and its assumptions.
     Exit codes: 0; 1 a claim refuted or vacuous, or a certificate that does not hold; 2 bad input; 130 interrupted.

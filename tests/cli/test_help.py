@@ -6,6 +6,7 @@ import sys
 
 import pytest
 import typer
+from rich.text import Text
 from typer.testing import CliRunner
 
 from attnprobe.cli import completion, probe, theory
@@ -17,21 +18,51 @@ from attnprobe.probes.tasks import TASKS
 APPS = {"probe": probe.app, "theory": theory.app}
 
 
-def invoke(program, *arguments):
-    return CliRunner().invoke(APPS[program], list(arguments), env={"COLUMNS": "120"})
+def invoke(program, *arguments, columns=120):
+    return CliRunner().invoke(APPS[program], list(arguments), env={"COLUMNS": str(columns)})
 
 
 def walk(group, path):
-    """Every command below a group, as a path of names; of a group of tasks the first and the last."""
-    yield path
+    """Every command below a group, itself first: (path of names, the command)."""
+    yield path, group
     context = typer.Context(group)
-    names = [name for name in group.list_commands(context) if not group.get_command(context, name).hidden]
-    for name in (names[0], names[-1]) if isinstance(group, TaskGroup) else names:
+    for name in group.list_commands(context):
         command = group.get_command(context, name)
-        yield from walk(command, (*path, name)) if hasattr(command, "list_commands") else [(*path, name)]
+        if not command.hidden:
+            yield from walk(command, (*path, name)) if hasattr(command, "list_commands") else [((*path, name), command)]
 
 
-COMMANDS = [path for name, app in APPS.items() for path in walk(typer.main.get_command(app), (name,))]
+def some(group, path):
+    """The paths of `walk`, but of a group of tasks the first and the last alone."""
+    paths = [found for found, _ in walk(group, path)]
+    groups = {found for found, command in walk(group, path) if isinstance(command, TaskGroup)}
+    ends = {at: [found for found in paths if found[:-1] == at] for at in groups}
+    return [found for found in paths if found[:-1] not in groups or found in (ends[found[:-1]][0], ends[found[:-1]][-1])]
+
+
+EVERY = {path: command for name, app in APPS.items() for path, command in walk(typer.main.get_command(app), (name,))}
+COMMANDS = [path for name, app in APPS.items() for path in some(typer.main.get_command(app), (name,))]
+ROOM = 78  # columns of help on a terminal of 80
+
+
+def examples(path):
+    """The lines of a command's examples, as they are read."""
+    paragraphs = (one for one in EVERY[path].help.split("\n\n") if one.startswith("[bold]"))
+    return [Text.from_markup(line).plain for one in paragraphs for line in one.splitlines()]
+
+
+@pytest.mark.parametrize("path", EVERY, ids=" ".join)
+def test_an_example_fits_on_a_line_of_80_columns(path):
+    assert examples(path)
+    assert [line for line in examples(path) if len(line) > ROOM] == []
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_help_at_80_columns_has_each_example_whole_and_its_prose_as_wide(path):
+    program, *rest = path
+    shown = [line.strip() for line in invoke(program, *rest, "-h", columns=80).stdout.splitlines()]
+    assert [line for line in examples(path) if line.strip() not in shown] == []
+    assert not [one for one in EVERY[path].help.split("\n\n") if not one.startswith("[bold]") and "\n" in one]
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
