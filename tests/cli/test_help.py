@@ -1,6 +1,7 @@
 """Help, completion and citations: what every command says of itself, walked over all commands."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -186,7 +187,7 @@ def test_cite_prints_bibtex_of_each_paper_once_and_names_what_has_none():
         "@misc{fpa,",
         "@misc{zhukov2026,",
         "@article{su2021,",
-        "@misc{stochastic,",
+        "@article{jin2026,",
     ]
     assert "nope: nothing to cite" in done.stderr
     assert done.stdout.count("{") == done.stdout.count("}")
@@ -201,7 +202,7 @@ def test_cite_prints_bibtex_of_each_paper_once_and_names_what_has_none():
         ("rope+softmax/fpa@16", ["su2021", "fpa"]),
         ("fir(taps=5)+fpa@8", ["zhukov2026", "fpa"]),
         ("fpa:clamp=0.3/fpa@4", ["fpa"]),
-        ("rope>sa(w=4)@6", ["su2021", "stochastic"]),
+        ("rope>sa(w=4)@6", ["su2021", "jin2026"]),
         ("pn_fir_tau@8", ["zhukov2026"]),
         ("softmax+nope@8", ["vaswani2017"]),
         ("softmax/softmax", ["vaswani2017"]),
@@ -221,3 +222,14 @@ def test_an_arm_of_no_known_part_or_width_is_one_line():
         assert done.exit_code == 2
         assert says in done.stderr
         assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_citation_holds_what_is_sure_alone():
+    """Every entry has a title; FPA's source gives no more than the mechanism's name. Preprints have their number, TeX its escapes."""
+    assert all(dict(entry.fields)["title"] for entry in PAPERS.values())
+    assert [entry.key for entry in PAPERS.values() if {"author", "year"} - dict(entry.fields).keys()] == ["fpa"]
+    assert str(PAPERS["FPA"]).startswith("@misc{fpa,\n  title = {{FPA}},\n  note  = {the mechanism's name; ")
+    preprints = [dict(entry.fields) for entry in PAPERS.values() if dict(entry.fields).get("journal") == "arXiv"]
+    assert len(preprints) == 7
+    assert all(re.fullmatch(r"\d{4}\.\d{5}", fields["eprint"]) for fields in preprints)
+    assert "pn\\_fir\\_tau" in str(PAPERS["Zhukov 2026"])
