@@ -29,9 +29,9 @@ def pages(made, names):
 def table(rows):
     """A row an arm."""
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for heading in ("arm", "d", "A", "B", "only A solves", "only B solves", "p", "Holm p", ""):
-        side = "left" if heading in ("arm", "only A solves", "only B solves", "") else "right"
-        made.add_column(heading, justify=side, overflow="fold", no_wrap=heading not in ("arm", "only A solves", "only B solves"))
+    for heading in ("arm", "d", "A", "B", "only A", "only B", "p", "Holm p", ""):
+        side = "left" if heading in ("arm", "only A", "only B", "") else "right"
+        made.add_column(heading, justify=side, overflow="fold", no_wrap=heading not in ("arm", "only A", "only B"))
     for row in rows:
         counts = [
             f"{k}/{row['n']}" + (f" ({len(failed)} failed)" if failed else "")
@@ -62,7 +62,8 @@ def name(row):
 
 def closing(made):
     """What is compared, what differs in version and code, what is on one side alone, and the count."""
-    yield "paired by seed, on the seeds that both sides hold; p: two-sided exact sign test; Holm over the arms of both"
+    yield "A, B: seeds solved of those that both sides hold; only A, only B: the seeds that one side alone solves"
+    yield "p: two-sided exact sign test, paired by seed; Holm over the arms of both"
     versions = {row["task"]: row["task_version"] for row in made["arms"] if row["task_version"]}
     for task, (then, now) in versions.items():
         yield f"{task}: task version {told(then)} in A, {told(now)} in B: the task itself is another"

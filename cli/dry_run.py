@@ -51,6 +51,9 @@ def show(task, arms, seeds, recipe, store, device, threads, fresh, workers):
         table.add_row(f"{arm.name}{' (control)' * arm.control}", *cells)
     out = console()
     out.print(table)
+    if not costs:
+        out.print(f"all is stored, and nothing is to be trained. Results: {store.root}", highlight=False)
+        return
     seconds, side_by_side = wall(costs, workers)
     out.print(
         f"{sum(costs):.0f} s of training, about {seconds:.0f} s with {side_by_side} worker{'s' * (side_by_side > 1)}, "

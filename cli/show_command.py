@@ -1,11 +1,15 @@
 """`probe show TASK`: one example, decoded and drawn."""
 
+import re
 from typing import Annotated
 
 import typer
 
 from attnprobe.cli.task_command import TaskGroup, task_options, typer_command
 from attnprobe.probes.tasks import TASKS
+
+GAP = re.compile(r"(?<=\S) {4,}(?=\S)")  # between a drawing and the words beside it
+UNDER = " " * 8  # before such words, where they stand below
 
 
 class ShowGroup(TaskGroup):
@@ -41,11 +45,25 @@ def show(task, seed):
 
 
 def folded(text, width):
-    """A docstring's paragraphs folded to a width; one that is indented is a drawing and stays."""
+    """A docstring's paragraphs folded to a width; one that is indented is a drawing, whose rows stay whole."""
     import textwrap
 
-    parts = text.split("\n\n")
-    return "\n\n".join(part if "\n " in f"\n{part}" else textwrap.fill(part, width, break_on_hyphens=False) for part in parts)
+    def fold(part):
+        return aside(part, width) if "\n " in f"\n{part}" else textwrap.fill(part, width, break_on_hyphens=False)
+
+    return "\n\n".join(map(fold, text.split("\n\n")))
+
+
+def aside(drawing, width):
+    """A drawing; where a row is too wide, what stands after a gap in it, as words beside it, follows below the drawing."""
+    import textwrap
+
+    rows, words = [], []
+    for row in drawing.split("\n"):
+        left, gap, right = row.partition(gaps[0]) if len(row) > width and (gaps := GAP.findall(row)) else (row, "", "")
+        rows.append(left)
+        words += textwrap.wrap(right, width, initial_indent=UNDER, subsequent_indent=UNDER) if gap else []
+    return "\n".join([*rows, *words])
 
 
 def drawn(rows, walks, width, ascii_only):
@@ -54,7 +72,8 @@ def drawn(rows, walks, width, ascii_only):
 
     cell = 1 + max(len(text) for _, cells in rows for text in cells)
     count = len(rows[0][1])
-    fit = max(1, (width - LABEL) // cell)
+    bands = -(-count // max(1, (width - LABEL) // cell))
+    fit = -(-count // bands)  # so that no band is a short rest
     use = marks(ascii_only)
     for first in range(0, count, fit):
         for walk in walks:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 
 import pytest
@@ -190,3 +191,10 @@ def test_without_pyarrow_parquet_is_refused_in_one_line(stores, tmp_path, monkey
     done = invoke("diff", str(tmp_path / "x.parquet"), stores[0])
     assert done.exit_code == 2
     assert "needs pyarrow" in done.stderr
+
+
+def test_at_80_columns_no_heading_folds_and_each_is_explained(stores):
+    text = invoke("diff", *stores, COLUMNS="80").stdout
+    assert max(map(len, text.splitlines())) <= 80
+    assert re.search(r"^ arm +d +A +B +only A +only B +p +Holm p", text, re.M)
+    assert "only A, only B: the seeds that one side alone" in " ".join(text.split())

@@ -108,3 +108,11 @@ def test_a_long_benchmark_of_the_bias_is_timed_on_its_first_rounds(monkeypatch):
     done = invoke("bench", "bias", "--rounds", 7)
     assert asked == [1, 7]
     assert re.match(r"about \d+ s, measured on its first rounds\n", done.stderr)
+
+
+def test_a_dry_run_of_what_is_stored_says_that_nothing_is_left(tmp_path):
+    run = ["run", "ladder", "--r", 4, "--arm", "fpa", *QUICK, "--batch", 2, "--no-control", "--store", tmp_path]
+    assert invoke(*run, "--quiet").exit_code == 0
+    done = invoke(*run, "--dry-run")
+    assert f"all is stored, and nothing is to be trained. Results: {tmp_path}" in done.stdout
+    assert "s of training" not in done.stdout

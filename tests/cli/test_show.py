@@ -1,7 +1,9 @@
 """probe show: the walk and its alive set as text, at any width and encoding."""
 
+import inspect
 import io
 
+import numpy as np
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
@@ -33,8 +35,6 @@ def test_a_band_shows_the_levels_that_it_has_marks_at():
 def test_the_drawing_of_the_ladder_s_walk_by_hand():
     """r = 3, rung 1 dies: its line ends at the dip to 0; rung 2's slot goes up to 3 and back, rung 3 is alive at once."""
     task = Ladder(r=3)
-    import numpy as np
-
     batch = task.encode(np.array([[1, 0]], dtype=np.uint8))
     lines = [str(line) for line in drawn(list(task.picture(batch)), task.walks(batch), 80, ascii_only=True)]
     assert lines[:6] == [
@@ -55,6 +55,30 @@ def test_a_drawing_fits_the_width(name, width):
     assert max(map(len, done.stdout.splitlines())) <= width
     assert "\x1b" not in done.stdout
     assert "level 1" in done.stdout
+
+
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("width", [80, 120])
+def test_no_line_of_a_task_s_account_or_picture_is_broken_by_the_terminal(name, width):
+    task = TASKS[name]()
+    batch = task.sample(np.random.default_rng(0), 1)
+    lines = [str(line) for line in drawn(list(task.picture(batch)), task.walks(batch), width, ascii_only=True)]
+    account = folded(inspect.getdoc(TASKS[name]), width).splitlines()
+    captions = [line for line in lines if line.startswith("o a key")]  # prose, which may fold
+    assert [line for line in [*lines, *account] if len(line) > width and line not in captions] == []
+
+
+def test_what_stands_beside_a_drawing_follows_below_it_where_the_terminal_is_narrow():
+    drawing = "    a  b      answers: b, then a\n    0  1"
+    assert folded(drawing, 40) == drawing
+    assert folded(drawing, 30) == "    a  b\n    0  1\n        answers: b, then a"
+    assert folded(drawing, 20) == "    a  b\n    0  1\n        answers: b,\n        then a"
+
+
+def test_bands_are_of_one_width_but_for_rounding():
+    """Ten cells of two columns, room for eight: five and five, not eight and two."""
+    lines = list(drawn([("token", list("abcdefghij"))], (), 8 + 2 * 8, ascii_only=True))
+    assert lines == ["token   a b c d e", "", "token   f g h i j", ""]
 
 
 def test_marks_are_ascii_where_the_encoding_is():
