@@ -101,7 +101,7 @@ def draw(data):
             if place // columns == rows - 1:
                 panel.set_xlabel("step")
         scale(axes[0], data)
-        style.title(figure, f"{data.title}: {seeds(data)}")
+        style.title(figure, f"{data.title}: {style.seeds([len(one.seeds) for one in data.arms])}")
         figure.supylabel(data.what, fontsize=style.SIZE)
         figure.legend(
             handles=looks.key(data), loc="outside lower center", ncols=2, frameon=False, fontsize=style.SIZE - 1, handlelength=2.2
@@ -112,12 +112,6 @@ def draw(data):
 def summary(data):
     """How many seeds of each arm are solved, in words."""
     return "; ".join(f"{one.name} {one.solved} of {len(one.seeds)} seeds solved" for one in data.arms)
-
-
-def seeds(data):
-    """How many seeds the arms have."""
-    counts = sorted({len(one.seeds) for one in data.arms})
-    return f"{'-'.join(dict.fromkeys(map(str, (counts[0], counts[-1]))))} seed{'s' * (counts[-1] != 1)} an arm"
 
 
 def draw_arm(panel, one, data):

@@ -43,7 +43,6 @@ class Ladder:
     """
 
     head_dim: int
-    seeds: int
     arms: tuple
     limits: tuple | None
     ceilings: dict | None
@@ -63,7 +62,7 @@ def gather(found, head_dim, slot="balanced"):
     if slot == "balanced":
         limits = tuple(max(r for r in range(1, head_dim + 3) if bound(r, offsets) <= head_dim) for offsets in (False, True))
         ceilings = {r: shares(r, head_dim) for r in range(min(rungs), max(rungs) + 1)}
-    return Ladder(head_dim, max(one.n for arm in arms for one in arm.points), arms, limits, ceilings)
+    return Ladder(head_dim, arms, limits, ceilings)
 
 
 def shares(r, head_dim):
@@ -106,7 +105,8 @@ def draw(data):
         ends = [(arm.place, arm.name, arm.points[-1]) for arm in data.arms]
         style.name_ends(top, [(place, name, 100 * end.solved / end.n) for place, name, end in ends])
         style.name_ends(bottom, [(place, name, 100 * end.realised) for place, name, end in ends if end.realised is not None])
-        style.title(figure, f"ladder, head dimension {data.head_dim}, {data.seeds} seeds an arm")
+        counts = [one.n for arm in data.arms for one in arm.points]
+        style.title(figure, f"ladder, head dimension {data.head_dim}, {style.seeds(counts)}")
         return figure
 
 

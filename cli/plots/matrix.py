@@ -70,7 +70,7 @@ def draw(data):
                 write(panel, x, y, cell)
         panel.set_xlim(-0.5, len(data.mixers) - 0.5)
         panel.set_ylim(len(data.tasks) - 0.5, -0.5)
-        panel.set_aspect("equal")
+        panel.set_aspect("equal", anchor="S")
         panel.set_yticks(range(len(data.tasks)), data.tasks)
         panel.set_xticks(range(len(data.mixers)), data.mixers, rotation=55, ha="left", rotation_mode="anchor")
         panel.xaxis.tick_top()

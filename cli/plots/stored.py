@@ -133,7 +133,7 @@ def others(found):
         for text, count in one.others.items():
             counts[f"{one.asked.task.name} {text}" if many else text] += count
     nearest = sorted(counts.items(), key=lambda item: (item[0].count("--"), -item[1]))
-    told = [f"{count} seed{'s' * (count > 1)} with {text}" for text, count in nearest[:MOST_TOLD]]
+    told = [f"{count} seed{'s' * (count > 1)} {'of' if many else 'with'} {text}" for text, count in nearest[:MOST_TOLD]]
     rest = sum(count for _, count in nearest[MOST_TOLD:])
     return ", ".join([*told, *[f"{rest} others"] * (rest > 0)])
 

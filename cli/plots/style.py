@@ -100,6 +100,12 @@ def note(figure, items):
     figure.supxlabel("\n".join(lines), fontsize=SIZE - 1, color=QUIET)
 
 
+def seeds(counts):
+    """How many seeds arms have, in words: `15 seeds an arm`, `2-3 seeds an arm`."""
+    low, high = min(counts), max(counts)
+    return f"{low if low == high else f'{low}-{high}'} seed{'s' * (high != 1)} an arm"
+
+
 def series(place):
     """Line2D settings of the series at a place."""
     colour, marker, dashes = SERIES[place % len(SERIES)]

@@ -98,7 +98,19 @@ def crowded():
     return ladder.gather({name: {r: [record()] * 15 for r in range(2, 21)} for name in names}, 4)
 
 
+def wide():
+    """A matrix of more mechanisms than tasks, whose cells are as high as they are wide."""
+    names, tasks = ["fir+sparsemax", "fir+entmax15", "softmax"] * 3 + ["fir+sparsemax", "power-tau"], ["ladder", "recall"]
+    names = [f"{name}{at}" for at, name in enumerate(names)]
+    cells = [
+        {"task": task, "mixer": name, "refused": None, "solved": 1, "n": 2, "failed": [], "theory": None}
+        for task, name in itertools.product(tasks, names)
+    ]
+    return matrix.gather({"tasks": tasks, "mixers": [{"name": name} for name in names], "cells": cells, "seeds": range(2)})
+
+
 FIGURES = {
+    "wide": lambda: matrix.draw(wide()),
     "crowded": lambda: ladder.draw(crowded()),
     "small": lambda: matrix.draw(matrix.gather(one_cell())),
     "curves": lambda: curves.draw(curves_data()),
@@ -263,6 +275,12 @@ def test_the_ladder_s_points_and_theory_by_hand():
     (point,) = arm.points
     assert (point.solved, point.n, point.realised) == (1, 3, 0.75)
     assert point.interval == tuple(clopper_pearson(1, 3))
+
+
+def test_a_title_says_how_many_seeds_the_arms_have():
+    assert [style.seeds(counts) for counts in ([15], [2, 3, 3], [1])] == ["15 seeds an arm", "2-3 seeds an arm", "1 seed an arm"]
+    data = ladder.gather({"fpa": {4: [record()] * 2, 5: [record()] * 3}}, 4)
+    assert "head dimension 4, 2-3 seeds an arm" in output.svg(ladder.draw(data)).replace("\n", " ")
 
 
 def test_a_sampled_evaluation_counts_no_sets_and_the_plain_slot_has_no_theory():
