@@ -62,9 +62,18 @@ def test_the_readme_s_session_gives_what_it_shows(tmp_path):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_between_the_pages_lead_somewhere(page):
-    text = page.read_text(encoding="utf-8")
-    anchors = {
-        re.sub(r"[^a-z0-9 -]", "", line.lstrip("# ").lower()).replace(" ", "-") for line in text.splitlines() if line.startswith("#")
-    }
-    for target in re.findall(r"\]\(([^)]+)\)", text):
-        assert target[1:] in anchors if target.startswith("#") else (page.parent / target).exists(), target
+    for target in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+        file, _, anchor = target.partition("#")
+        there = page.parent / file if file else page
+        assert there.exists(), target
+        assert not anchor or anchor in anchors(there), target
+
+
+def anchors(page):
+    """What the headings of a page are linked by."""
+    headings = (line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("#"))
+    return {re.sub(r"[^a-z0-9 -]", "", line.lstrip("# ").lower()).replace(" ", "-") for line in headings}
+
+
+def test_the_readme_is_short_enough_to_be_read():
+    assert len(README.splitlines()) <= 200
