@@ -120,7 +120,8 @@ def passed(found, root):
     """Say on stderr how many files are not of today's code, and what shows them."""
     states = sum((one.passed for one in found), Counter())
     if count := states.total():
-        told = ", ".join(f"{n} {state}" for state, n in states.items())
+        hints = {"unknown": ", of a file of yours that is not loaded?"}
+        told = "; ".join(f"{n} {state}{hints.get(state, '')}" for state, n in states.items())
         what = f"{count} file{'s are' if count > 1 else ' is'} not of today's code ({told}), and passed over"
         print(f"note: {what}; {shlex.join(['probe', 'results', '--store', str(root)])} shows them", file=sys.stderr)
 

@@ -71,6 +71,18 @@ def test_a_matrix_says_which_loaded_part_is_no_row_of_it_and_a_loaded_task_is_no
     ]
 
 
+def test_a_figure_of_a_loaded_mechanism_s_results_needs_the_file_and_says_so_without_it(files):
+    quick = ["--r", 4, "--steps", 2, "--batch", 4, "--seeds", 2, "--workers", 1, "--quiet", "--no-control", "--store", files / "results"]
+    assert invoke("run", "ladder", *quick, "--load", files / "mine.py", "--arm", "mine", "--arm", "fpa").exit_code == 0
+    forget()
+    figure = ["plot", "curves", "ladder", "--r", 4, "--steps", 2, "--batch", 4, "--store", files / "results", "--out", files / "a.svg"]
+    without, loaded = invoke(*figure).stderr, invoke(*figure, "--load", files / "mine.py").stderr
+    assert without.startswith(
+        "drawn: fpa; seeds 0:2\nnote: 2 files are not of today's code (2 unknown, of a file of yours that is not loaded?)"
+    )
+    assert loaded == "drawn: fpa, mine; seeds 0:2\n"
+
+
 @pytest.mark.parametrize("before", [True, False])
 def test_a_loaded_task_is_a_command_with_its_fields_as_options(files, before):
     load, name = ["--load", files / "task.py"], "my-count"
