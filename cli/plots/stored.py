@@ -122,8 +122,9 @@ def passed(found, root):
     if count := states.total():
         hints = {"unknown": ", of a file of yours that is not loaded?"}
         told = "; ".join(f"{n} {state}{hints.get(state, '')}" for state, n in states.items())
-        what = f"{count} file{'s are' if count > 1 else ' is'} not of today's code ({told}), and passed over"
-        print(f"note: {what}; {shlex.join(['probe', 'results', '--store', str(root)])} shows them", file=sys.stderr)
+        what, them = (f"{count} files are", "them") if count > 1 else ("1 file is", "it")
+        line = shlex.join(["probe", "results", "--store", str(root)])
+        print(f"note: {what} not of today's code ({told}), and passed over; {line} shows {them}", file=sys.stderr)
 
 
 def others(found):

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from attnprobe.cli.load import given
 from attnprobe.cli.probe import app
+from attnprobe.probes.loading import forget
 
 pytestmark = pytest.mark.usefixtures("nothing_stays_loaded")
 
