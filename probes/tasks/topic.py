@@ -80,19 +80,21 @@ class Topic(Distant):
 def best_share(n):
     """The exact score of the best reader of n evidence tokens: the most frequent class, of equal ones any.
 
-    Its class comes k times with chance Binomial(n, SHARE + (1 - SHARE) / CLASSES); the others share the rest evenly, and win or
-    tie as often as sequences of counts below k, j of them k, are among all: coefficients of products of sum x^c / c!.
+    Its class comes k times with chance Binomial(n, SHARE + (1 - SHARE) / CLASSES). The others share the rest evenly: their counts are
+    those of independent Poisson variables given the sum, and of these all are below k, or j of them k, where the class wins one of j + 1.
     """
     import numpy as np
+    from scipy.stats import binom, poisson
 
-    p, total = SHARE + (1 - SHARE) / CLASSES, 0.0
-    for k in range(n + 1):
+    total, others = 0.0, CLASSES - 1
+    for k, chance in enumerate(binom.pmf(np.arange(n + 1), n, SHARE + (1 - SHARE) / CLASSES)):
         rest = n - k
-        below = np.array([1 / math.factorial(c) if c < k else 0.0 for c in range(rest + 1)])
-        for j in range(CLASSES):
-            if j * k > rest:
-                break
-            ways = functools.reduce(lambda a, b: np.convolve(a, b)[: len(b)], [below] * (CLASSES - 1 - j), np.eye(rest + 1)[0])
-            count = ways[rest - j * k] / math.factorial(k) ** j * math.comb(CLASSES - 1, j) * math.factorial(rest) / (CLASSES - 1) ** rest
-            total += math.comb(n, k) * p**k * (1 - p) ** rest * count / (j + 1)
+        of_one = poisson.pmf(np.arange(rest + 1), rest / others)
+        below = np.where(np.arange(rest + 1) < k, of_one, 0)
+        ways = [np.eye(rest + 1)[0]]  # of sums of 0, 1, ... of them
+        for _ in range(others):
+            ways.append(np.convolve(ways[-1], below)[: rest + 1])
+        for j in range(min(others, rest // k if k else others) + 1):
+            tied = math.comb(others, j) * poisson.pmf(k, rest / others) ** j * ways[others - j][rest - j * k]
+            total += chance * tied / poisson.pmf(rest, rest) / (j + 1)
     return float(total)
