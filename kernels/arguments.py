@@ -43,6 +43,14 @@ def whole(name, x, least, most=None, meaning=""):
         raise ValueError(f"{name} must be a whole number {bounds}{meaning}, not {shown(x)}")
 
 
+def expanded(name, x, shape):
+    """x in a shape that it is to be broadcastable to."""
+    try:
+        return x.expand(shape)
+    except RuntimeError:
+        raise ValueError(f"{name} must be broadcastable to {tuple(shape)}, not {tuple(x.shape)}") from None
+
+
 def flag(name, x):
     """x must be True or False."""
     if not isinstance(x, bool):

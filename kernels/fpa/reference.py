@@ -15,8 +15,9 @@ def path_bias(phi, psi, beta, rows, soft=True, of_query=False):
     Entries at s >= t are 0. The gradient of the minimum goes to phi_u with softmin weights (temperature 1) when
     `soft`, else to the earliest minimiser alone; the outer min passes a gradient iff min phi < psi strictly.
     """
-    check(phi, psi, beta, rows)
-    psi = psi.expand_as(phi)
+    arguments.flag("soft", soft)
+    arguments.flag("of_query", of_query)
+    psi, beta = checked(phi, psi, beta, rows)
     if rows == 1:
         level = psi[..., -1:] if of_query else psi
         return -beta * (level - suffix_min(phi, soft)).relu()[..., None, :]  # (..., 1, S)
@@ -29,7 +30,7 @@ def path_sum_bias(phi, psi, beta, rows):
 
     Shapes as in `path_bias`; any `rows` from 1 to S.
     """
-    check(phi, psi, beta, rows)
+    psi, beta = checked(phi, psi, beta, rows)
     if rows == 1:
         return -beta * DipSum.apply(phi, psi)[..., None, :]  # (..., 1, S)
     S = phi.shape[-1]
@@ -38,10 +39,13 @@ def path_sum_bias(phi, psi, beta, rows):
     return -beta * dips.cumsum(-2)[..., -rows:, :]  # (..., rows, S)
 
 
-def check(phi, psi, beta, rows):
-    """Raises ValueError unless these are fields, and rows from 1 to S."""
+def checked(phi, psi, beta, rows):
+    """psi as phi's (..., S) and beta as (..., 1, 1); ValueError unless these can be, and rows is from 1 to S."""
     arguments.floating(phi=phi, psi=psi, beta=beta)
+    if phi.dim() < 1:
+        raise ValueError("phi must be (..., S), a field over S keys, not a single number")
     arguments.whole("rows", rows, 1, phi.shape[-1], ", the number of keys")
+    return arguments.expanded("psi", psi, phi.shape), arguments.expanded("beta", beta, (*phi.shape[:-1], 1, 1))
 
 
 class DipSum(torch.autograd.Function):

@@ -34,6 +34,7 @@ CAUSAL = torch.ones(T, T, dtype=torch.bool, device=DEVICE).tril()
 SCORED = {"scores": zeros(B, H, T, T), "mask": CAUSAL}
 PERM = torch.arange(T, device=DEVICE)
 PATH = {"phi": FIELD, "psi": FIELD, "beta": torch.ones(H, 1, 1, device=DEVICE), "rows": 3}
+OPTIONS = {"soft": True, "of_query": False}
 HEADS = torch.ones(H, device=DEVICE)
 LAUNCHED = {"scale": 0.5, "tiles": Tiles(16, 16, 16)}
 
@@ -51,7 +52,7 @@ REFERENCE = {
     "masked_log_softmax": (softmax.masked_log_softmax, SCORED),
     "softmax by torch": (softmax.attention, {name: zeros(1, B, H, T, D) for name in "qkv"} | {"mask": CAUSAL, "scale": 0.5}),
     "forget_bias": (fox.forget_bias, {"log_f": FIELD, "rows": 3}),
-    "path_bias": (fpa.path_bias, PATH),
+    "path_bias": (fpa.path_bias, PATH | OPTIONS),
     "path_sum_bias": (fpa.path_sum_bias, PATH),
     "suffix_min": (fpa.suffix_min, {"phi": FIELD}),
     "sparsemax": (sparse.sparsemax, SCORED),
@@ -88,8 +89,7 @@ BAD = {
     "scale": ("1", float("nan"), float("inf"), torch.ones(1), [1.0]),
     "tiles": (64, "small", (16, 16, 16)),
     "prune": ("-30", float("nan"), 1.0, torch.ones(1)),
-    "exact": (None, 1, "yes"),
-    "skip_silent": (None, 1, "yes"),
+    **dict.fromkeys(("soft", "of_query", "exact", "skip_silent"), (None, 1, "yes")),
     "gate": (None, "relu", ["exp"]),
     "window": (None, 3, (1,), (1, -1), ("a", "b")),
     "gates": (None, FIELD, (FIELD,), (FIELD, None)),
@@ -153,6 +153,21 @@ def test_a_cache_of_numbers_says_that_it_takes_tensors():
 def test_rows_beyond_the_keys_are_refused(function, rows):
     with pytest.raises(ValueError, match=f"rows must be a whole number from 1 to 5, the number of keys, not {rows}"):
         function(rows=rows)
+
+
+@pytest.mark.parametrize("function", [fpa.path_bias, fpa.path_sum_bias])
+@pytest.mark.parametrize("rows", [1, T])
+@pytest.mark.parametrize(("name", "shape"), [("psi", (B, H, T + 1)), ("psi", (3, 1, H, T)), ("beta", (3, 1, 1)), ("beta", (H, 1, T))])
+def test_a_level_or_a_strength_of_another_shape_is_refused(name, shape, rows, function):
+    of = {"psi": (B, H, T), "beta": (B, H, 1, 1)}[name]
+    with pytest.raises(ValueError, match=re.escape(f"{name} must be broadcastable to {of}, not {shape}")):
+        function(**PATH | {"rows": rows, name: zeros(*shape)})
+
+
+@pytest.mark.parametrize("function", [fpa.path_bias, fpa.path_sum_bias])
+def test_a_field_is_over_keys(function):
+    with pytest.raises(ValueError, match=re.escape("phi must be (..., S), a field over S keys, not a single number")):
+        function(zeros(), zeros(1), zeros(1), 1)
 
 
 def test_a_mask_of_numbers_and_scores_of_integers_are_refused():

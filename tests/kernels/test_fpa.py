@@ -167,6 +167,21 @@ def test_the_bias_takes_a_beta_of_fewer_axes_and_gives_it_its_own_gradient():
     torch.testing.assert_close(d_beta, (path_bias(phi, psi, beta, 9).sum() / 1.5).view_as(beta).detach())
 
 
+@pytest.mark.parametrize("function", [path_bias, path_sum_bias])
+@pytest.mark.parametrize("rows", [1, 9])
+@pytest.mark.parametrize("shape", [(), (1,), (3, 1, 1)])
+def test_a_level_and_a_strength_may_be_broadcast_in_every_row_count(shape, rows, function):
+    phi = walk(9, 3.0)
+    psi = torch.full((1,), 0.5, dtype=torch.float64, requires_grad=True)
+    beta = torch.full(shape, 1.5, dtype=torch.float64, requires_grad=True)
+    whole = [psi.detach().expand(3, 9).clone().requires_grad_(), beta.detach().expand(3, 1, 1).clone().requires_grad_()]
+    b, expected = function(phi, psi, beta, rows).tril(9 - rows), function(phi, *whole, rows).tril(9 - rows)
+    assert torch.equal(b, expected)
+    assert b.any()
+    for got, own in zip(torch.autograd.grad(b.sum(), (psi, beta)), torch.autograd.grad(expected.sum(), whole), strict=True):
+        torch.testing.assert_close(got, own.sum_to_size(got.shape))
+
+
 def test_a_strength_of_0_gives_no_bias_and_finite_gradients():
     phi, psi = (walk(9, 3.0, seed=seed).requires_grad_() for seed in (0, 3))
     beta = torch.zeros(3, 1, 1, dtype=torch.float64, requires_grad=True)
