@@ -55,8 +55,8 @@ class Min:
 class PathBias(torch.autograd.Function):
     """b_ts = beta min(0, min_{s<u<=t} phi_u - psi) for every pair s < t, 0 elsewhere; see `reference.path_bias`.
 
-    Shapes: phi, psi (..., T); beta (..., 1, 1), broadcastable -> (..., T, T). op: Softmin or Min, of the gradient; psi is
-    psi_t where `of_query`, else psi_s.
+    Shapes: phi, psi (..., T); beta (..., 1, 1) -> (..., T, T). op: Softmin or Min, of the gradient; psi is psi_t where
+    `of_query`, else psi_s. Differentiable once.
     """
 
     @staticmethod
@@ -69,14 +69,15 @@ class PathBias(torch.autograd.Function):
         return b[:, :T, :T].reshape(*lead, T, T)
 
     @staticmethod
+    @torch.autograd.function.once_differentiable
     def backward(ctx, grad):
         phi, beta, values = ctx.saved_tensors
         lead, T = phi.shape[:-1], phi.shape[-1]
-        heights = padded(-phi, EMPTY)  # (R, P)
+        heights = padded(-phi, empty(phi.dtype))  # (R, P)
         d_phi, d_psi, d_beta = share_out(heights, squared(grad, heights.shape[1]), values, ctx.op, ctx.of_query)
         scale = beta[..., 0]
         d_phi, d_psi = (d[:, :T].reshape(phi.shape) * scale for d in (d_phi, d_psi))
-        return d_phi, d_psi, (d_beta.view(*lead, 1, 1) / beta.clamp(min=torch.finfo(beta.dtype).tiny)).sum_to_size(beta.shape), None, None
+        return d_phi, d_psi, d_beta.view(*lead, 1, 1) / beta.clamp(min=torch.finfo(beta.dtype).tiny), None, None
 
 
 def dips(field, level, of_query):
@@ -114,7 +115,7 @@ def share_out(heights, grad, b, op, of_query):
     (R, P), steps = heights.shape, blocks(heights)
     n, G, _ = steps.shape
     ranges = ranges_within(steps, op.combine)
-    levels = list(cells(ends(ranges, EMPTY), n.bit_length() - 1, op.combine))
+    levels = list(cells(ends(ranges, empty(heights.dtype)), n.bit_length() - 1, op.combine))
     d_cells, d_psi, d_beta = [torch.empty_like(own) for own, _ in levels], torch.empty_like(heights), heights.new_empty(R)
     held, some = torch.empty_like(ranges), at_once(b)
     room = matrices(min(R, some), P, heights, 1)
@@ -137,6 +138,11 @@ def share_out(heights, grad, b, op, of_query):
     else:
         held[:, :, 0] = 0
     return joined(given_back(ranges, held, op)), d_psi.neg_(), d_beta
+
+
+def empty(dtype):
+    """EMPTY, or the lowest number of a dtype that does not reach it."""
+    return max(EMPTY, torch.finfo(dtype).min)
 
 
 def at_once(x):

@@ -13,7 +13,8 @@ def path_bias(phi, psi, beta, rows, soft=True, of_query=False):
     Shapes: phi, psi (..., S) field and level, psi broadcastable to phi; beta broadcastable to (..., 1, 1), positive; returns
     (..., rows, S). Where `of_query`, the query's level psi_t stands in the place of the key's (an ablation).
     Entries at s >= t are 0. The gradient of the minimum goes to phi_u with softmin weights (temperature 1) when
-    `soft`, else to the earliest minimiser alone; the outer min passes a gradient iff min phi < psi strictly.
+    `soft`, else to the earliest minimiser alone; the outer min passes a gradient iff min phi < psi strictly. Differentiable once
+    where rows > 1.
     """
     arguments.flag("soft", soft)
     arguments.flag("of_query", of_query)

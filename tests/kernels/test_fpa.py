@@ -182,6 +182,57 @@ def test_a_level_and_a_strength_may_be_broadcast_in_every_row_count(shape, rows,
         torch.testing.assert_close(got, own.sum_to_size(got.shape))
 
 
+@pytest.mark.parametrize("soft", [True, False])
+@pytest.mark.parametrize("T", [5, 8, 40])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_fields_of_16_bits_have_the_gradient_of_the_same_numbers_in_float64(dtype, T, soft):
+    """To a rounding error of 2^-10 (float16) or 2^-7 (bfloat16), once for each of a few dozen sums, of gradients that reach 100."""
+    rounded = [walk(T, 3.0, dtype), walk(T, 3.0, dtype, seed=3) + 0.5, torch.tensor([0.75, 1.0, 2.5], dtype=dtype)[:, None, None]]
+    ours, exact = ([x.to(to).requires_grad_() for x in rounded] for to in (dtype, torch.float64))
+    gradients = [torch.autograd.grad(path_bias(*x, T, soft).sum(), x) for x in (ours, exact)]
+    for got, expected in zip(*gradients, strict=True):
+        assert got.dtype == dtype
+        assert (got.double() - expected).abs().max() <= 16 * torch.finfo(dtype).eps * expected.abs().max()
+
+
+def expanded(x):
+    return x[..., :1].expand_as(x)
+
+
+def strided(x):
+    return x.repeat_interleave(2, -1)[..., ::2]
+
+
+def transposed(x):
+    return x.mT.contiguous().mT
+
+
+@pytest.mark.parametrize("T", [8, 9, 40])
+@pytest.mark.parametrize("layout", [expanded, strided, transposed])
+def test_a_gradient_of_any_layout_gives_what_a_contiguous_one_gives_and_is_left_as_it_is(layout, T):
+    inputs = [walk(T, 3.0).requires_grad_(), walk(T, 3.0, seed=3).requires_grad_(), torch.ones(3, 1, 1, dtype=torch.float64)]
+    cotangent = layout(torch.randn(3, T, T, dtype=torch.float64, generator=torch.Generator().manual_seed(4)))
+    before, b = cotangent.clone(), path_bias(*inputs, T)
+    results = [torch.autograd.grad(b, inputs[:2], d, retain_graph=True) for d in (cotangent, before)]
+    assert torch.equal(cotangent, before)
+    assert all(torch.equal(x, y) for x, y in zip(*results, strict=True))
+
+
+@pytest.mark.parametrize("T", [8, 9])
+def test_a_bias_cannot_be_changed_in_place_under_its_backward_nor_differentiated_twice(T):
+    """The bias that is given is the bias that is kept: a silent change would change which pairs pass a gradient."""
+    phi, psi = walk(T, 3.0).requires_grad_(), walk(T, 3.0, seed=3)
+    with pytest.raises(RuntimeError, match="modified inplace"):
+        path_bias(phi, psi, torch.ones(1, 1), T).add_(1)
+    b = path_bias(phi, psi, torch.ones(1, 1), T)
+    b.detach().zero_()
+    with pytest.raises(RuntimeError, match="modified inplace"):
+        b.sum().backward()
+    (d_phi,) = torch.autograd.grad(path_bias(phi, psi, torch.ones(1, 1), T).square().sum(), phi, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        d_phi.sum().backward()
+
+
 def test_a_strength_of_0_gives_no_bias_and_finite_gradients():
     phi, psi = (walk(9, 3.0, seed=seed).requires_grad_() for seed in (0, 3))
     beta = torch.zeros(3, 1, 1, dtype=torch.float64, requires_grad=True)
