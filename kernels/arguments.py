@@ -38,9 +38,14 @@ def number(name, x):
 
 def whole(name, x, least, most=None, meaning=""):
     """x must be a whole number from `least` to `most`; meaning: what these are."""
-    if isinstance(x, bool) or not isinstance(x, Integral) or x < least or (most is not None and x > most):
+    if not is_whole(x, least) or (most is not None and x > most):
         bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise ValueError(f"{name} must be a whole number {bounds}{meaning}, not {shown(x)}")
+
+
+def is_whole(x, least):
+    """Whether x is a whole number, of Python or numpy, of at least `least`."""
+    return isinstance(x, Integral) and not isinstance(x, bool) and x >= least
 
 
 def expanded(name, x, shape):

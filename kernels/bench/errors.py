@@ -44,7 +44,7 @@ def sliding(x, w):
 def both(x):
     """The shuffled and the sliding window of half of w each, behind their gates."""
     of_shuffled, of_sliding = halves(x.window)
-    return gated((shuffled(x, of_shuffled), sliding(x, of_sliding)), x.gates)
+    return gated((shuffled(x, of_shuffled), sliding(x, of_sliding)), tuple(x.gates))
 
 
 # kind -> o (B, H, T, D) by the definition

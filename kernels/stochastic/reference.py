@@ -14,9 +14,9 @@ def window_of(w):
 
 def checked(window):
     """The window, (left, right), whole numbers of at least 0."""
-    if not (isinstance(window, tuple) and len(window) == 2 and all(isinstance(side, int) and side >= 0 for side in window)):
+    if not (isinstance(window, tuple) and len(window) == 2 and all(arguments.is_whole(side, 0) for side in window)):
         raise ValueError(f"window must be (left, right), whole numbers of at least 0 (0: the token itself), not {window!r}")
-    return window
+    return int(window[0]), int(window[1])
 
 
 def halves(w):
@@ -52,6 +52,11 @@ def attention(q, k, v, perm, *, window, scale=None):
 
 def gated(paths, gates):
     """The sum of paths (B, H, T, D), each behind its gate (B, H, T); gates are sigmoids that need not sum to 1."""
+    for name, given in {"paths": paths, "gates": gates}.items():
+        if not isinstance(given, list | tuple) or not given:
+            raise ValueError(f"{name} must be a list of tensors, one a path, not {arguments.shown(given)}")
+    if len(gates) != len(paths):
+        raise ValueError(f"gates must be as many as the {len(paths)} paths, not {len(gates)}")
     for path, gate in zip(paths, gates, strict=True):
-        arguments.floating(path=path, gate=gate)
+        arguments.floating(**{"each of paths": path, "each of gates": gate})
     return sum(gate[..., None].to(path.dtype) * path for path, gate in zip(paths, gates, strict=True))

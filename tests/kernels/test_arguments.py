@@ -3,6 +3,7 @@
 import re
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 
@@ -62,6 +63,7 @@ REFERENCE = {
     "allowed": (stochastic.allowed, {"slots": PERM, "window": (1, 1), "T": 3}),
     "window_of": (stochastic.window_of, {"w": 3}),
     "halves": (stochastic.halves, {"w": 3}),
+    "gated by torch": (stochastic.gated, {"paths": (zeros(B, H, T, D),) * 2, "gates": (FIELD, FIELD)}),
     "stochastic by torch": (stochastic.attention, QKV | {"perm": PERM, "window": (1, 1)}),
 }
 DECODING = {
@@ -92,7 +94,8 @@ BAD = {
     **dict.fromkeys(("soft", "of_query", "exact", "skip_silent"), (None, 1, "yes")),
     "gate": (None, "relu", ["exp"]),
     "window": (None, 3, (1,), (1, -1), ("a", "b")),
-    "gates": (None, FIELD, (FIELD,), (FIELD, None)),
+    "gates": (None, FIELD, (FIELD,), (FIELD, None), (gate for gate in (FIELD, FIELD))),
+    "paths": (None, 3, (), (None, None)),
     "taps": (None, [], "abc", [None]),
     "bias": (None, "alibi", ["fox"]),
     "fields": (None, "f", [None], [FIELD, FIELD], [zeros(T)]),
@@ -146,6 +149,15 @@ def test_a_cache_of_numbers_says_that_it_takes_tensors():
         Cache(1, 1, -1, 16)
     with pytest.raises(ValueError, match="D must be a whole number of at least 1, the head dimension, not 0"):
         Cache.empty(1, 1, 1, 0)
+
+
+def test_whole_numbers_of_numpy_are_taken_as_those_of_python():
+    w, q = np.int64(4), QKV | {"tiles": Tiles(16, 16, 16)}
+    assert stochastic.window_of(w) == (1, 2)
+    assert torch.equal(stochastic.allowed(PERM, stochastic.window_of(w), np.int64(T)), stochastic.allowed(PERM, (1, 2), T))
+    for function, given in {fused_stochastic.sliding: {}, fused_stochastic.gated: {"perm": PERM, "gates": (FIELD + 1, FIELD + 1)}}.items():
+        ours = {"v": torch.arange(B * H * T * D, device=DEVICE).view(B, H, T, D).float()}
+        assert torch.equal(function(**q | ours | given, w=w), function(**q | ours | given, w=4))
 
 
 @pytest.mark.parametrize("rows", [0, T + 1])
