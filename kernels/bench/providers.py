@@ -78,7 +78,8 @@ def selective(x):
 
 
 def sa(x, tiles=None):
-    return lambda: stochastic.attention(x.q, x.k, x.v, x.perm, window=window_of(x.window), tiles=tiles)
+    """The permutation is trusted, as in training: a check of it would be timed with the kernels."""
+    return lambda: stochastic.attention(x.q, x.k, x.v, x.perm, window=window_of(x.window), tiles=tiles, trusted=True)
 
 
 def swa(x, tiles=None):
@@ -86,7 +87,7 @@ def swa(x, tiles=None):
 
 
 def gated(x, tiles=None):
-    return lambda: stochastic.gated(x.q, x.k, x.v, x.perm, tuple(x.gates), w=x.window, tiles=tiles)
+    return lambda: stochastic.gated(x.q, x.k, x.v, x.perm, tuple(x.gates), w=x.window, tiles=tiles, trusted=True)
 
 
 @dataclass(frozen=True)

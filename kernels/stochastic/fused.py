@@ -173,24 +173,25 @@ def query_gradients(
     put(DQ + b * sdb + h * sdh, t, sdt, dq * scale, T, D, WIDE)
 
 
-def attention(q, k, v, perm, *, window, scale=None, tiles=None):
+def attention(q, k, v, perm, *, window, scale=None, tiles=None, trusted=False):
     """softmax of scale q_t . k_s over the s <= t within a window of slots about t's own, times v: (B, H, T, D).
 
     Shapes: perm int32 or int64, (T,) or (B, T), the position that stands in each slot: of slots sigma it is sigma.argsort(-1); None
     where slots are positions. window (left, right): the slots before and after the query's own, which it always sees; of w slots it
     is `window_of(w)`. The others as in `softmax.fused.attention`; positions written into q and k stay those of the sequence.
+    trusted: perm's values are not looked at, for which CUDA would wait; what is no permutation then reads and writes anywhere.
     Differentiable once.
     """
-    return Attention.apply(q, k, v, perm, window, scale, tiles)
+    return Attention.apply(q, k, v, perm, window, scale, tiles, trusted)
 
 
 def sliding(q, k, v, *, w, scale=None, tiles=None):
     """softmax of scale q_t . k_s over 0 <= t - s < w, times v: (B, H, T, D). Shapes as in `attention`."""
     arguments.whole("w", w, 1, meaning=", the token itself")
-    return Attention.apply(q, k, v, None, (w - 1, 0), scale, tiles)
+    return Attention.apply(q, k, v, None, (w - 1, 0), scale, tiles, True)
 
 
-def gated(q, k, v, perm, gates, *, w, scale=None, tiles=None):
+def gated(q, k, v, perm, gates, *, w, scale=None, tiles=None, trusted=False):
     """The shuffled path over w // 2 slots and the sliding one over the rest of w, each behind its gate: (B, H, T, D).
 
     Shapes: gates two of (B, H, T), shuffled first: sigmoids, which need not sum to 1. The others as in `attention`.
@@ -203,7 +204,7 @@ def gated(q, k, v, perm, gates, *, w, scale=None, tiles=None):
     if any(gate.shape != q.shape[:-1] for gate in gates):
         raise ValueError(f"gates must be two of (B, H, T) = {tuple(q.shape[:-1])}, not {launch.shapes(*gates)}; use .expand()")
     paths = (
-        attention(q, k, v, perm, window=reference.window_of(shuffled), scale=scale, tiles=tiles),
+        attention(q, k, v, perm, window=reference.window_of(shuffled), scale=scale, tiles=tiles, trusted=trusted),
         sliding(q, k, v, w=rest, scale=scale, tiles=tiles),
     )
     return reference.gated(paths, gates)
@@ -213,7 +214,8 @@ class Attention(torch.autograd.Function):
     """See `attention`; without a permutation, slots are positions."""
 
     @staticmethod
-    def forward(ctx, q, k, v, perm, window, scale, tiles):
+    def forward(ctx, q, k, v, perm, window, scale, tiles, trusted):
+        arguments.flag("trusted", trusted)
         problem = launch.problem(q, k, v, scale, tiles)
         if tiles is None:
             problem = replace(problem, tiles=tiles_for(q.shape[-1], q.element_size()))
@@ -223,7 +225,7 @@ class Attention(torch.autograd.Function):
         ctx.settings = problem.scale, tiles
         o, lse = torch.empty_like(q), torch.empty(q.shape[:-1], dtype=torch.float32, device=q.device)
         rest = torch.empty_like(o) if problem.rounded else o
-        perm = checked(perm, q) if ctx.permuted else torch.zeros(1, 1, dtype=torch.int32, device=q.device)
+        perm = checked(perm, q, trusted) if ctx.permuted else torch.zeros(1, 1, dtype=torch.int32, device=q.device)
         with torch.cuda.device_of(q):
             forward[problem.grid(tiles.queries)](
                 q, k, v, o, rest, lse, perm, *problem.sizes, *ctx.window, problem.scale * loop.LOG2E.value,
@@ -254,7 +256,7 @@ class Attention(torch.autograd.Function):
             query_gradients[grid](q, k, v, do, lse, delta, dq, perm, *numbers, *launch.strides(dq), stride_of(perm), M=block, **options)
         if H != G:
             dk, dv = (d.unflatten(1, (G, -1)).sum(2).to(k.dtype) for d in (dk, dv))
-        return dq, dk, dv, None, None, None, None
+        return dq, dk, dv, None, None, None, None, None
 
 
 def tiles_for(head_dim, bytes_an_element):
@@ -263,14 +265,14 @@ def tiles_for(head_dim, bytes_an_element):
     return replace(tiles, keys=32) if head_dim > 64 and bytes_an_element < 4 else tiles
 
 
-def checked(perm, q):
-    """perm as contiguous int32 (B or 1, T) on q's device; ValueError unless each row is a permutation of 0..T-1. On CUDA, it waits."""
+def checked(perm, q, trusted):
+    """perm as contiguous int32 (B or 1, T) on q's device; ValueError unless each row is trusted to be, or is, a permutation of 0..T-1."""
     B, _, T, _ = q.shape
     arguments.tensors(perm=perm)
     if perm.dtype not in (torch.int32, torch.int64) or tuple(perm.shape) not in ((T,), (B, T)):
         raise ValueError(f"perm must be int32 or int64 of shape (T,) = ({T},) or (B, T) = ({B}, {T}), not {perm.dtype} {tuple(perm.shape)}")
     launch.on_one_device(q, perm)
-    if not (perm.sort(-1).values == torch.arange(T, device=q.device)).all():
+    if not trusted and not (perm.sort(-1).values == torch.arange(T, device=q.device)).all():
         raise ValueError(
             f"perm must hold each of 0..{T - 1} once in every row; torch.randperm({T}) does, and sigma.argsort(-1) of slots sigma"
         )

@@ -44,9 +44,9 @@ FUSED = {
     "fox": (fused_fox.attention, QKV | {"log_f": FIELD, "prune": -30.0} | LAUNCHED),
     "fpa": (fused_fpa.attention, QKV | {"phi": FIELD, "psi": FIELD, "beta": HEADS, "exact": True, "prune": -30.0} | LAUNCHED),
     "power_norm": (fused_power_norm.attention, QKV | {"tau": -1.0, "gate": "exp", "skip_silent": False} | LAUNCHED),
-    "stochastic": (fused_stochastic.attention, QKV | {"perm": PERM, "window": (1, 1)} | LAUNCHED),
+    "stochastic": (fused_stochastic.attention, QKV | {"perm": PERM, "window": (1, 1), "trusted": False} | LAUNCHED),
     "sliding": (fused_stochastic.sliding, QKV | {"w": 3} | LAUNCHED),
-    "gated": (fused_stochastic.gated, QKV | {"perm": PERM, "gates": (FIELD, FIELD), "w": 4} | LAUNCHED),
+    "gated": (fused_stochastic.gated, QKV | {"perm": PERM, "gates": (FIELD, FIELD), "w": 4, "trusted": False} | LAUNCHED),
 }
 REFERENCE = {
     "masked_softmax": (softmax.masked_softmax, SCORED),
@@ -91,7 +91,7 @@ BAD = {
     "scale": ("1", float("nan"), float("inf"), torch.ones(1), [1.0]),
     "tiles": (64, "small", (16, 16, 16)),
     "prune": ("-30", float("nan"), 1.0, torch.ones(1)),
-    **dict.fromkeys(("soft", "of_query", "exact", "skip_silent"), (None, 1, "yes")),
+    **dict.fromkeys(("soft", "of_query", "exact", "skip_silent", "trusted"), (None, 1, "yes")),
     "gate": (None, "relu", ["exp"]),
     "window": (None, 3, (1,), (1, -1), ("a", "b")),
     "gates": (None, FIELD, (FIELD,), (FIELD, None), (gate for gate in (FIELD, FIELD))),

@@ -4,6 +4,7 @@ Errors are Frobenius norms relative to the reference, which sees the inputs as r
 """
 
 import re
+from functools import partial
 from itertools import combinations, product
 
 import pytest
@@ -169,6 +170,21 @@ def test_two_runs_agree_bitwise():
     do, inputs, perm = drawn(1, 2, 1, 70, 16, torch.float16)
     for first, second in zip(*(computed(do, inputs, perm, (12, 12)) for _ in range(2)), strict=True):
         assert torch.equal(first, second)
+
+
+def test_a_trusted_permutation_is_not_looked_at_and_gives_the_same(monkeypatch):
+    do, inputs, perm = drawn(2, 2, 1, 50, 16, torch.float32)
+    gates = [torch.rand(2, 2, 50, generator=torch.Generator().manual_seed(5)).to(DEVICE) for _ in range(2)]
+
+    def both(trusted):
+        paired = fused.gated(*inputs, perm, gates, w=9, tiles=SMALL, trusted=trusted)
+        return paired, *computed(do, inputs, perm, (12, 12), partial(fused.attention, trusted=trusted))
+
+    looked_at = both(trusted=False)
+    monkeypatch.setattr(torch.Tensor, "sort", None)
+    assert all(torch.equal(x, y) for x, y in zip(looked_at, both(trusted=True), strict=True))
+    with pytest.raises(TypeError, match="not callable"):
+        both(trusted=False)
 
 
 def test_views_strided_in_every_axis_and_a_scale_are_heeded():

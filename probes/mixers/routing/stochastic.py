@@ -130,7 +130,7 @@ def of_slots(w, k, order):
 
     from attnprobe.kernels.stochastic import window_of
 
-    return (torch.as_tensor(order.argsort(-1), device=k.device)[:, None],), {"window": window_of(w)}
+    return (torch.as_tensor(order.argsort(-1), device=k.device)[:, None],), {"window": window_of(w), "trusted": True}
 
 
 def halves(w, T, k, draw):
