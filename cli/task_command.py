@@ -2,19 +2,20 @@
 
 import dataclasses
 import inspect
-from typing import Annotated, get_type_hints
+from typing import Annotated
 
 import typer
 
 from attnprobe.cli.load import LoadOption
 from attnprobe.cli.shell import Group, command, unfolded
+from attnprobe.probes.fields import declared
 from attnprobe.probes.registry import nearest
 from attnprobe.probes.tasks import TASKS
 
 
 def task_options(task):
     """A task's own fields as name -> (annotation, default)."""
-    hints, panel = get_type_hints(task), f"The {task.name} task"
+    hints, panel = declared(task), f"The {task.name} task"
     return {
         f.name: (
             Annotated[hints[f.name], typer.Option(f"--{f.name.replace('_', '-')}", help=f.metadata.get("help"), rich_help_panel=panel)],

@@ -32,8 +32,14 @@ def check_types(value: Any) -> None:
 
 @functools.cache
 def declared(cls: Any) -> dict[str, Any]:
-    """Each field's type."""
-    return get_type_hints(cls)
+    """Each field's type; ValueError where an annotation names what its module has no name for when it runs."""
+    try:
+        return get_type_hints(cls)
+    except NameError as error:
+        raise ValueError(
+            f"{cls.__name__}'s annotations must be names that its module has when it runs, "
+            f"not under TYPE_CHECKING or inside a function alone, and {error}"
+        ) from None
 
 
 def alternatives(hint: Any) -> tuple[Any, ...]:

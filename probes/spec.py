@@ -6,8 +6,9 @@ import functools
 import re
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
+from attnprobe.probes.fields import declared
 from attnprobe.probes.mixers.attention import AXES
 from attnprobe.probes.mixers.intervention import KINDS, Intervention
 from attnprobe.probes.mixers.parts import Bias, Dims, KeyFilter, Normaliser, Part, Position, Routing
@@ -172,8 +173,7 @@ def parse_part(piece, text) -> tuple[Part, Intervention | None]:
     if name not in axis_of():
         raise ValueError(f"spec {text!r}: unknown part {name!r}{nearest(name, [*axis_of(), *aliases()])}")
     cls = REGISTRIES[axis_of()[name]][name]
-    hints = get_type_hints(cls)
-    types = {f.name: hints[f.name] for f in fields(cls)}
+    types = {f.name: declared(cls)[f.name] for f in fields(cls)}
     arguments = {}
     for argument in match["arguments"].split(",") if match["arguments"] else []:
         key, equals, value = (word.strip() for word in argument.partition("="))

@@ -127,6 +127,18 @@ def test_a_file_that_will_not_do_is_one_line_and_exit_2(files, monkeypatch, word
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("words", [["run", "my-count"], ["show", "my-count"], ["run", "ladder", "--arm", "mine"]])
+def test_a_field_of_a_type_that_only_a_type_checker_sees_is_one_line_and_exit_2(files, mine, words):
+    postponed = "from __future__ import annotations\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from decimal import Decimal\n"
+    text = TASK if "my-count" in words else mine.replace("    def parameters", "    hue: int = 1\n\n    def parameters", 1)
+    (files / "postponed.py").write_text(postponed + text.replace("hue: int", "hue: Decimal"))
+    done = invoke(*words, "--load", files / "postponed.py")
+    assert done.exit_code == 2, done.output
+    assert "annotations must be names that its module has when it runs" in done.stderr
+    assert "name 'Decimal' is not defined" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_in_a_loaded_file_is_one_line_that_says_where(files, workers, mine):
     (files / "raises.py").write_text(mine.replace("T, S = scores.shape[-2:]", "T, S = scores.sizes"))
