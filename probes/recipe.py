@@ -36,7 +36,8 @@ class Recipe:
         if not 0 <= self.weight_decay < math.inf:
             raise ValueError(f"weight_decay must be 0 or more, and finite, not {self.weight_decay}")
         if not isinstance(self.betas, tuple) or len(self.betas) != 2 or not all(type(b) in (int, float) and 0 <= b < 1 for b in self.betas):
-            raise ValueError(f"betas must be two numbers from 0 to below 1, such as (0.9, 0.98), not {self.betas!r}")
+            raise ValueError(f"betas must be two numbers from 0 to below 1 in a tuple, such as (0.9, 0.98), not {self.betas!r}")
+        object.__setattr__(self, "betas", tuple(map(float, self.betas)))  # so that equal values have one name
 
     def lr_at(self, step: int) -> float:
         """The learning rate of a step, counted from 0."""

@@ -1,6 +1,7 @@
 """Fields of tasks and recipes: whatever is of another type, or out of bounds, is refused in one line that names the field."""
 
-from dataclasses import dataclass, fields
+import json
+from dataclasses import asdict, dataclass, fields
 from typing import Literal, get_type_hints
 
 import pytest
@@ -103,10 +104,15 @@ def test_an_integer_in_a_float_s_place_becomes_a_float_and_other_annotations_are
         ({"floor": 1.5}, "floor must be from 0 to 1"),
         ({"weight_decay": -0.1}, "weight_decay must be 0 or more"),
         ({"betas": (0.9,)}, "betas must be two numbers from 0 to below 1"),
-        ({"betas": [0.9, 0.98]}, "betas must be two numbers"),
+        ({"betas": [0.9, 0.98]}, r"betas must be two numbers from 0 to below 1 in a tuple, such as \(0.9, 0.98\), not \[0.9, 0.98\]"),
         ({"betas": (0.9, 1.0)}, "betas must be two numbers"),
     ],
 )
 def test_a_recipe_that_makes_no_sense_is_refused(given, message):
     with pytest.raises(ValueError, match=message):
         Recipe(**given)
+
+
+def test_equal_recipes_have_one_name():
+    """An integer in a float's place would write another JSON, and so name another result."""
+    assert json.dumps(asdict(Recipe(steps=1, lr=1, betas=(0, 0.98)))) == json.dumps(asdict(Recipe(steps=1, lr=1.0, betas=(0.0, 0.98))))
