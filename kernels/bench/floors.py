@@ -64,7 +64,8 @@ def floors(name, use, constants, options, shape):
 
 def seen(T, kind, window):
     """Pairs a head: of all slots within the window, and s <= t where there is none, or where it is the positions before a query."""
-    left, right = window_of(window) if kind == "stochastic" else (min(window, T) - 1, 0) if kind == "sliding" else (T - 1, 0)
+    sides = window_of(window) if kind == "stochastic" else (window - 1, 0) if kind == "sliding" else (T - 1, 0)
+    left, right = (min(side, T - 1) for side in sides)
     return T * (left + right + 1) - left * (left + 1) / 2 - right * (right + 1) / 2
 
 
