@@ -82,7 +82,10 @@ class Gated(FusedRouting):
         return halves(self.w, q.shape[-2], k, draw)
 
     def windows(self, k, draw):
-        return [of_slots(self.w // 2, k, draw.order(k.shape[-2])), sliding(self.w - self.w // 2)]
+        from attnprobe.kernels import stochastic
+
+        of_shuffled, of_sliding = stochastic.halves(self.w)
+        return [of_slots(of_shuffled, k, draw.order(k.shape[-2])), sliding(of_sliding)]
 
     def combine(self, p, x, paths):
         gates = ((x.linear(p[f"{path}_gate"]) + p[f"{path}_offset"]).sigmoid() for path in ("sa", "swa"))  # (N, B, T, H) each
@@ -135,5 +138,7 @@ def of_slots(w, k, order):
 
 def halves(w, T, k, draw):
     """The masks of stochastic attention over w // 2 keys and of a sliding window over the rest of w."""
-    S = k.shape[-2]
-    return [shuffled(w // 2, T, k, draw.order(S)), back(w - w // 2, T, S, k.device)]
+    from attnprobe.kernels import stochastic
+
+    (of_shuffled, of_sliding), S = stochastic.halves(w), k.shape[-2]
+    return [shuffled(of_shuffled, T, k, draw.order(S)), back(of_sliding, T, S, k.device)]
