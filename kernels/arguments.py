@@ -21,6 +21,14 @@ def floating(**named):
             raise ValueError(f"{name} must be of floating-point numbers, not {x.dtype}; convert with .float()")
 
 
+def sequences(**named):
+    """Each must be a tensor of floating-point numbers whose last axis, of positions, holds one or more."""
+    floating(**named)
+    for name, x in named.items():
+        if x.dim() < 1 or x.shape[-1] < 1:
+            raise ValueError(f"{name} must be (..., T), T positions, at least 1, not {shown(x)}")
+
+
 def masked(scores, mask):
     """Scores (..., T, S) and the boolean mask of what is allowed among them."""
     floating(scores=scores)

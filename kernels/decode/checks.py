@@ -7,7 +7,7 @@ import torch
 from attnprobe.kernels import arguments
 
 FIELDS = {"none": (), "fox": ("log_f",), "fpa": ("phi", "psi")}
-INTEGERS = (torch.int32, torch.int64)
+INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
 def names(bias):
@@ -36,7 +36,7 @@ def prompt(k, v, lengths, bias, fields, beta):
     if min(B, G, D) < 1:
         raise ValueError(f"k and v must have a sequence, a head and a head dimension of at least 1, not {of(k)}")
     if lengths.shape != (B,) or lengths.dtype not in INTEGERS or min(lengths.tolist()) < 0 or max(lengths.tolist()) > S:
-        raise ValueError(f"lengths must be (B,) = ({B},) integers from 0 to S = {S}, not {lengths.tolist()}")
+        raise ValueError(f"lengths must be (B,) = ({B},) integers from 0 to S = {S}, not {lengths.tolist()} of {lengths.dtype}")
     by_query_head(bias, fields, (B, None, S))
     if fields and (fields[0].shape[1] < 1 or fields[0].shape[1] % G):
         raise ValueError(f"H query heads must be a multiple of the G = {G} heads of keys, not {fields[0].shape[1]}")

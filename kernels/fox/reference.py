@@ -8,7 +8,7 @@ def forget_bias(log_f, rows):
 
     Shapes: log_f (..., S), each <= 0, S keys; returns (..., rows, S). Entries at s > t are not defined (masked).
     """
-    arguments.floating(log_f=log_f)
+    arguments.sequences(log_f=log_f)
     arguments.whole("rows", rows, 1, log_f.shape[-1], ", the number of keys")
     F = log_f.cumsum(-1)  # (..., S)
     return F[..., -rows:, None] - F[..., None, :]  # (..., rows, S)

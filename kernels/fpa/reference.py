@@ -42,9 +42,8 @@ def path_sum_bias(phi, psi, beta, rows):
 
 def checked(phi, psi, beta, rows):
     """psi as phi's (..., S) and beta as (..., 1, 1); ValueError unless these can be, and rows is from 1 to S."""
-    arguments.floating(phi=phi, psi=psi, beta=beta)
-    if phi.dim() < 1:
-        raise ValueError("phi must be (..., S), a field over S keys, not a single number")
+    arguments.sequences(phi=phi)
+    arguments.floating(psi=psi, beta=beta)
     arguments.whole("rows", rows, 1, phi.shape[-1], ", the number of keys")
     return arguments.expanded("psi", psi, phi.shape), arguments.expanded("beta", beta, (*phi.shape[:-1], 1, 1))
 

@@ -13,7 +13,7 @@ def suffix_min(phi, soft=True):
     Shapes: phi (..., T) -> (..., T). Backward: dm_s/dphi_u = e^{-phi_u} / sum_{s<v<T} e^{-phi_v} when `soft` (softmin,
     temperature 1), else 1 at the earliest minimiser.
     """
-    arguments.floating(phi=phi)
+    arguments.sequences(phi=phi)
     return (SoftSuffixMin if soft else HardSuffixMin).apply(phi)
 
 

@@ -41,6 +41,8 @@ def filtered(k, taps):
     Shapes: k (..., S, D), taps a list of numbers; returns (..., S, D) in k's dtype. Its adjoint is autograd's.
     """
     arguments.floating(k=k)
+    if k.dim() < 2:
+        raise ValueError(f"k must be (..., S, D), not {arguments.shown(k)}")
     if not isinstance(taps, list | tuple) or not taps:
         raise ValueError(f"taps must be a list of numbers, the first of them the key's own, not {arguments.shown(taps)}")
     taps = [arguments.number("a tap", h) for h in taps]

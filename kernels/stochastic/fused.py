@@ -223,9 +223,13 @@ class Attention(torch.autograd.Function):
         T = q.shape[2]
         ctx.window, ctx.permuted = tuple(min(side, T) for side in reference.checked(window)), perm is not None
         ctx.settings = problem.scale, tiles
+        if ctx.permuted:
+            arguments.tensors(perm=perm)
+            launch.on_one_device(q, perm)
+            reference.permutation(perm, q, trusted)
         o, lse = torch.empty_like(q), torch.empty(q.shape[:-1], dtype=torch.float32, device=q.device)
         rest = torch.empty_like(o) if problem.rounded else o
-        perm = checked(perm, q, trusted) if ctx.permuted else torch.zeros(1, 1, dtype=torch.int32, device=q.device)
+        perm = perm.int().reshape(-1, T).contiguous() if ctx.permuted else torch.zeros(1, 1, dtype=torch.int32, device=q.device)
         with torch.cuda.device_of(q):
             forward[problem.grid(tiles.queries)](
                 q, k, v, o, rest, lse, perm, *problem.sizes, *ctx.window, problem.scale * loop.LOG2E.value,
@@ -263,20 +267,6 @@ def tiles_for(head_dim, bytes_an_element):
     """The loop's tiles, but for wide heads of 16 bits fewer keys forward, where the band's test would spill."""
     tiles = launch.tiles_for(head_dim, bytes_an_element)
     return replace(tiles, keys=32) if head_dim > 64 and bytes_an_element < 4 else tiles
-
-
-def checked(perm, q, trusted):
-    """perm as contiguous int32 (B or 1, T) on q's device; ValueError unless each row is trusted to be, or is, a permutation of 0..T-1."""
-    B, _, T, _ = q.shape
-    arguments.tensors(perm=perm)
-    if perm.dtype not in (torch.int32, torch.int64) or tuple(perm.shape) not in ((T,), (B, T)):
-        raise ValueError(f"perm must be int32 or int64 of shape (T,) = ({T},) or (B, T) = ({B}, {T}), not {perm.dtype} {tuple(perm.shape)}")
-    launch.on_one_device(q, perm)
-    if not trusted and not (perm.sort(-1).values == torch.arange(T, device=q.device)).all():
-        raise ValueError(
-            f"perm must hold each of 0..{T - 1} once in every row; torch.randperm({T}) does, and sigma.argsort(-1) of slots sigma"
-        )
-    return perm.int().reshape(-1, T).contiguous()
 
 
 def stride_of(perm):

@@ -41,13 +41,27 @@ def allowed(slots, window, T):
 def attention(q, k, v, perm, *, window, scale=None):
     """softmax over the allowed keys of scale q_t . k_s, times v: (B, H, T, D).
 
-    Shapes: q, k, v (B, H, T, D); perm (T,) or (B, T), the position that stands in each slot.
+    Shapes: q, k, v (B, H, T, D); perm int32 or int64, (T,) or (B, T), the position that stands in each slot.
     """
     arguments.floating(q=q, k=k, v=v)
-    arguments.tensors(perm=perm)
+    if scale is not None:
+        arguments.number("scale", scale)
+    permutation(perm, q)
     mask = allowed(perm.argsort(-1), window, q.shape[-2])  # (T, S) or (B, T, S)
     mask = mask[:, None] if mask.dim() == 3 else mask
     return masked_softmax(q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale), mask) @ v
+
+
+def permutation(perm, q, trusted=False):
+    """ValueError unless perm can be of q's slots and, where it is not trusted, holds each position once. On CUDA, the latter waits."""
+    B, _, T, _ = q.shape
+    arguments.tensors(perm=perm)
+    if perm.dtype not in (torch.int32, torch.int64) or tuple(perm.shape) not in ((T,), (B, T)):
+        raise ValueError(f"perm must be int32 or int64 of shape (T,) = ({T},) or (B, T) = ({B}, {T}), not {perm.dtype} {tuple(perm.shape)}")
+    if not trusted and not (perm.sort(-1).values == torch.arange(T, device=q.device)).all():
+        raise ValueError(
+            f"perm must hold each of 0..{T - 1} once in every row; torch.randperm({T}) does, and sigma.argsort(-1) of slots sigma"
+        )
 
 
 def gated(paths, gates):

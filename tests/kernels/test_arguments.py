@@ -64,7 +64,7 @@ REFERENCE = {
     "window_of": (stochastic.window_of, {"w": 3}),
     "halves": (stochastic.halves, {"w": 3}),
     "gated by torch": (stochastic.gated, {"paths": (zeros(B, H, T, D),) * 2, "gates": (FIELD, FIELD)}),
-    "stochastic by torch": (stochastic.attention, QKV | {"perm": PERM, "window": (1, 1)}),
+    "stochastic by torch": (stochastic.attention, QKV | {"perm": PERM, "window": (1, 1), "scale": 0.5}),
 }
 DECODING = {
     "Cache": (Cache, {"k": zeros(B, H, T, D), "v": zeros(B, H, T, D), "lengths": torch.tensor([T], device=DEVICE)}),
@@ -176,10 +176,34 @@ def test_a_level_or_a_strength_of_another_shape_is_refused(name, shape, rows, fu
         function(**PATH | {"rows": rows, name: zeros(*shape)})
 
 
-@pytest.mark.parametrize("function", [fpa.path_bias, fpa.path_sum_bias])
-def test_a_field_is_over_keys(function):
-    with pytest.raises(ValueError, match=re.escape("phi must be (..., S), a field over S keys, not a single number")):
-        function(zeros(), zeros(1), zeros(1), 1)
+@pytest.mark.parametrize("shape", [(), (2, 0)])
+@pytest.mark.parametrize("operator", ["path_bias", "path_sum_bias", "suffix_min", "forget_bias"])
+def test_a_field_is_over_one_position_or_more(operator, shape):
+    function, given = REFERENCE[operator]
+    field = "log_f" if operator == "forget_bias" else "phi"
+    with pytest.raises(ValueError, match=re.escape(f"{field} must be (..., T), T positions, at least 1, not a tensor of shape {shape}")):
+        function(**given | {field: zeros(*shape)})
+
+
+def test_a_filter_is_over_keys():
+    with pytest.raises(ValueError, match=re.escape("k must be (..., S, D), not a tensor of shape (5,)")):
+        power_norm.filtered(zeros(5), [1.0])
+
+
+@pytest.mark.parametrize("operator", ["stochastic", "stochastic by torch"])
+@pytest.mark.parametrize("perm", [[0, 0, 1, 2, 3], [0.0, 1.0, 2.0, 3.0, 4.0], [0, 1, 2, 3], list(range(7))])
+def test_what_is_no_permutation_of_the_slots_is_refused_by_the_kernel_and_by_the_formula(operator, perm):
+    function, given = OPERATORS[operator]
+    with pytest.raises(ValueError, match=r"perm must (hold each of 0..4 once|be int32 or int64 of shape)"):
+        function(**given | {"perm": torch.tensor(perm, device=DEVICE)})
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64])
+def test_lengths_are_integers_of_any_size(dtype):
+    k = zeros(1, 1, 5, 8)
+    assert Cache(k, k, torch.tensor([3], device=DEVICE).to(dtype)).lengths.tolist() == [3]
+    with pytest.raises(ValueError, match=re.escape("integers from 0 to S = 5, not [True] of torch.bool")):
+        Cache(k, k, torch.tensor([True], device=DEVICE))
 
 
 def test_a_mask_of_numbers_and_scores_of_integers_are_refused():
