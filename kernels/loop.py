@@ -14,8 +14,11 @@ the batch times the heads; P is T padded to whole blocks, and whatever is by pos
 their gradients are masked; a block's rows are (M,) queries or (N,) keys.
 """
 
+import numpy
 import triton
 import triton.language as tl
+
+from attnprobe.kernels.versions import check_interpreter
 
 NONE = tl.constexpr(0)
 AGE = tl.constexpr(1)
@@ -42,6 +45,8 @@ def rows(X, at, stride, T, D: tl.constexpr, WIDE: tl.constexpr, WHOLE: tl.conste
 
 
 INTERPRETED = not isinstance(rows, triton.JITFunction)  # triton was imported with TRITON_INTERPRET=1
+if INTERPRETED:
+    check_interpreter(triton.__version__, numpy.__version__)
 EMULATED = tl.constexpr(INTERPRETED)  # no assembly: its interpreter twin
 
 

@@ -30,6 +30,17 @@ use = {"spills": 0, "shared": 100, "loop": 110}
 for changed, budget in (({}, 100), ({"loop": 111}, 100), ({"spills": 1}, 100), ({"shared": 101}, 100), ({"loop": 0}, 100), ({}, None)):
     print(*compile.broken(use | changed, budget, 100), sep="; ")
 """
+OTHER_VERSION = """
+from attnprobe.kernels import compile
+for ours in ("3.9.1", "3.6.0", "3.10.0"):
+    print(compile.heading(ours, "3.9.0"))
+use = {"spills": 0, "shared": 100, "loop": 200}
+for changed, budget in (({}, 100), ({}, None), ({"spills": 1}, 100), ({"shared": 101}, 100), ({"loop": 0}, 100)):
+    print(*compile.broken(use | changed, budget, 100, held=False), sep="; ")
+compile.triton.__version__ = "3.6.0"
+compile.sys.argv[1:] = ["--write-budget", "--arch", "90", "--all"]
+compile.main()
+"""
 
 
 def test_the_hot_loop_is_the_innermost_one_with_matrix_instructions_and_each_excess_is_named():
@@ -43,6 +54,22 @@ def test_the_hot_loop_is_the_innermost_one_with_matrix_instructions_and_each_exc
         "101 bytes of shared memory, of 100",
         "no hot loop found, of 100 instructions by the budget",
         "no budget; measure one by --write-budget",
+    ]
+
+
+def test_another_version_of_triton_is_said_and_only_the_lengths_of_loops_are_let_go():
+    done = subprocess.run([sys.executable, "-c", OTHER_VERSION], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "--write-budget would mix triton 3.6.0 with the budget's 3.9.0: measure --all, alone" in done.stderr
+    assert done.stdout.splitlines() == [
+        "triton 3.9.1; loops are held to a budget measured with triton 3.9.0",
+        "triton 3.6.0; loops are NOT held to the budget, which is triton 3.9.0's: spills, shared memory and compiling are",
+        "triton 3.10.0; loops are NOT held to the budget, which is triton 3.9.0's: spills, shared memory and compiling are",
+        "",
+        "",
+        "1 spills in the hot loop",
+        "101 bytes of shared memory, of 100",
+        "no hot loop found, of 100 instructions by the budget",
     ]
 
 
