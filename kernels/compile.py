@@ -143,7 +143,7 @@ def hot_loop(listing):
                 loops.append((labels[target[0]], len(opcodes)))
     inner = [(a, b) for a, b in loops if not any(a <= c and d <= b and (c, d) != (a, b) for c, d in loops)]
     bodies = [opcodes[a:b] for a, b in inner]
-    return max(bodies, key=lambda body: (sum("MMA" in opcode for opcode in body), len(body)), default=[])
+    return max(bodies, key=lambda body: (sum(opcode.startswith(COUNTED["mma"]) for opcode in body), len(body)), default=[])
 
 
 if __name__ == "__main__":

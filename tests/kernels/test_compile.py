@@ -25,7 +25,9 @@ LISTING = """
 SCRIPT = """
 import sys
 from attnprobe.kernels import compile
-print(*compile.hot_loop(sys.stdin.read()))
+listing = sys.stdin.read()
+print(*compile.hot_loop(listing))
+print(*compile.hot_loop(listing.replace("HMMA", "FFMA").replace("FADD", "HFMA2.MMA")))  # moves a constant, on no matrix unit
 use = {"spills": 0, "shared": 100, "loop": 110}
 for changed, budget in (({}, 100), ({"loop": 111}, 100), ({"spills": 1}, 100), ({"shared": 101}, 100), ({"loop": 0}, 100), ({}, None)):
     print(*compile.broken(use | changed, budget, 100), sep="; ")
@@ -48,6 +50,7 @@ def test_the_hot_loop_is_the_innermost_one_with_matrix_instructions_and_each_exc
     done = subprocess.run([sys.executable, "-c", SCRIPT], input=LISTING, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
         "HMMA.16816.F32.BF16 STL MUFU.EX2 BRA",
+        "FFMA.16816.F32.BF16 STL MUFU.EX2 BRA",
         "",
         "111 instructions in the hot loop, of 100 and a tenth",
         "1 spills in the hot loop",
