@@ -211,6 +211,16 @@ def by_position(name, x, q):
     return x.float().contiguous()
 
 
+def by_head(name, x, q):
+    """x, a number or any shape that broadcasts to (B, H), as contiguous fp32 (B, H)."""
+    x = x if torch.is_tensor(x) else torch.tensor(arguments.number(name, x), device=q.device)
+    on_one_device(q, x)
+    try:
+        return x.detach().float().expand(q.shape[:2]).contiguous()
+    except RuntimeError as error:
+        raise ValueError(f"{name} must be broadcastable to (B, H) = {tuple(q.shape[:2])}, not {tuple(x.shape)}") from error
+
+
 def check_prune(prune):
     """Raises unless prune is None or a bias that may be a bound."""
     if prune is not None and not (isinstance(prune, Real) and prune <= 0):

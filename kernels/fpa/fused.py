@@ -46,7 +46,7 @@ class Attention(torch.autograd.Function):
         ctx.settings, ctx.exact = (problem.scale, problem.tiles), exact
         ctx.dtypes, ctx.beta_shape = (phi.dtype, psi.dtype, beta.dtype), beta.shape
         phi, psi = (launch.padded(launch.by_position(name, x, q), problem) for name, x in (("phi", phi), ("psi", psi)))
-        beta = by_head(beta, q)
+        beta = launch.by_head("beta", beta, q)
         L = max(sparse_table.levels_for(q.shape[2]), problem.tiles.levels)
         lowest = fused_tables.lowest_table(phi, L)
         ctx.skip = None if prune is None else skip.lists(tiles_of(lowest, psi, beta, problem, prune) == DEAD, problem, in_runs=True)
@@ -72,12 +72,3 @@ class Attention(torch.autograd.Function):
         d_phi, d_psi = ((beta[..., None] * x)[..., : q.shape[2]] for x in (given, -found.by_key))
         d_beta = found.by_query[..., : q.shape[2]].sum(-1).sum_to_size(ctx.beta_shape)
         return *d, *(x.to(dtype) for x, dtype in zip((d_phi, d_psi, d_beta), ctx.dtypes, strict=True)), None, None, None, None
-
-
-def by_head(beta, q):
-    """beta as contiguous fp32 (B, H)."""
-    launch.on_one_device(q, beta)
-    try:
-        return beta.float().expand(q.shape[:2]).contiguous()
-    except RuntimeError as error:
-        raise ValueError(f"beta must be broadcastable to (B, H) = {tuple(q.shape[:2])}, not {tuple(beta.shape)}") from error

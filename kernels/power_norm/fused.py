@@ -338,7 +338,7 @@ class Attention(torch.autograd.Function):
         q, k, v, tiles, wanted = problem.q, problem.k, problem.v, problem.tiles, any(ctx.needs_input_grad)
         ctx.settings = problem.scale, tiles
         ctx.gate, ctx.skip_silent, ctx.tau = KINDS[gate], skip_silent, tau
-        threshold = by_head(tau, q)
+        threshold = launch.by_head("tau", tau, q)
         o = torch.empty_like(q)
         top, total, tile = (by_row(q, dtype) for dtype in (torch.float32, torch.float32, torch.int32)) if wanted else (threshold,) * 3
         mean = torch.empty(q.shape, dtype=torch.float32, device=q.device) if wanted else o
@@ -397,17 +397,6 @@ def tiles_for(head_dim, bytes_an_element):
     """The loop's tiles, but in fp32 fewer queries forward, which would spill."""
     tiles = launch.tiles_for(head_dim, bytes_an_element)
     return replace(tiles, queries=16) if bytes_an_element == 4 else tiles
-
-
-def by_head(tau, q):
-    """tau as contiguous fp32 (B, H)."""
-    tau = tau if torch.is_tensor(tau) else arguments.number("tau", tau)
-    tau = torch.as_tensor(tau, device=None if torch.is_tensor(tau) else q.device)
-    launch.on_one_device(q, tau)
-    try:
-        return tau.detach().float().expand(q.shape[:2]).contiguous()
-    except RuntimeError as error:
-        raise ValueError(f"tau must be a number, or broadcastable to (B, H) = {tuple(q.shape[:2])}, not {tuple(tau.shape)}") from error
 
 
 def by_tile(tile, problem):

@@ -270,7 +270,7 @@ BAD = {
     "q must be (B, H, T, D)": {"q": torch.zeros(2, 5, 8)},
     "head_dim must be 1..128": {name: torch.zeros(1, 2, 5, 129) for name in "qkv"},
     "one dtype of float32": {"q": torch.zeros(1, 2, 5, 8, dtype=torch.float64)},
-    "tau must be a number, or broadcastable to (B, H) = (1, 2), not (3,)": {"tau": torch.zeros(3)},
+    "tau must be broadcastable to (B, H) = (1, 2), not (3,)": {"tau": torch.zeros(3)},
     "gate must be one of none, exp, rate, not 'relu'": {"gate": "relu"},
     "scale must be positive and finite, not -0.5; negate q": {"scale": -0.5},
     "on one device": {"tau": torch.zeros(2, device="meta")},
