@@ -66,6 +66,18 @@ def dot(a, b, WIDEN: tl.constexpr):
 
 
 @triton.jit
+def tables_of(bh, LOWEST, MASS, DCELLS, P, LEVELS, WITHIN: tl.constexpr, KIND: tl.constexpr):
+    """How many runs a block has, and the tables of one head."""
+    runs = 1
+    if KIND == PATH:
+        runs = LEVELS - WITHIN
+        LOWEST += bh * LEVELS * P
+        MASS += bh * LEVELS * P
+        DCELLS += bh * LEVELS * P
+    return runs, LOWEST, MASS, DCELLS
+
+
+@triton.jit
 def keys_of_run(i, l, KIND: tl.constexpr):
     """The key blocks [start, stop) before query block i whose highest bit of difference from it is l; one run where KIND is not PATH."""
     if KIND == PATH:
@@ -300,15 +312,11 @@ def key_gradients(
     dk = tl.zeros([N, WIDE], tl.float32)
     dv = tl.zeros([N, WIDE], tl.float32)
     given = tl.zeros([N], tl.float32)
-    runs = 1
+    runs, LOWEST, MASS, DCELLS = tables_of(bh, LOWEST, MASS, DCELLS, P, LEVELS, WITHIN, KIND)
     if KIND == AGE:
         F += bh * P
         f_s = tl.load(F + s)
     if KIND == PATH:
-        runs = LEVELS - WITHIN
-        LOWEST += bh * LEVELS * P
-        MASS += bh * LEVELS * P
-        DCELLS += bh * LEVELS * P
         psi = tl.load(PSI + bh * P + s)
         beta2 = tl.load(BETA + bh) * LOG2E
     if SKIP:
@@ -397,15 +405,11 @@ def query_gradients(
     delta = tl.load(DELTA + bh * P + t)
     dq = tl.zeros([M, WIDE], tl.float32)
     given = tl.zeros([M], tl.float32)
-    runs = 1
+    runs, LOWEST, MASS, DCELLS = tables_of(bh, LOWEST, MASS, DCELLS, P, LEVELS, WITHIN, KIND)
     if KIND == AGE:
         F += bh * P
         f_t = tl.load(F + t)
     if KIND == PATH:
-        runs = LEVELS - WITHIN
-        LOWEST += bh * LEVELS * P
-        MASS += bh * LEVELS * P
-        DCELLS += bh * LEVELS * P
         PSI += bh * P
         beta2 = tl.load(BETA + bh) * LOG2E
     if SKIP:
