@@ -129,7 +129,7 @@ def forward(problem, bias):
     lse = torch.full((*q.shape[:2], problem.padded), math.inf, dtype=torch.float32, device=q.device)
     rest = torch.empty_like(o) if problem.rounded else o
     F, lowest, psi, beta = (lse if x is None else x for x in (bias.F, bias.lowest, bias.psi, bias.beta))
-    lists = (lse, lse) if bias.skip is None else bias.skip.forward
+    lists = (lse,) * 4 if bias.skip is None else bias.skip.forward
     T, H, group = problem.sizes
     with torch.cuda.device_of(q):
         loop.forward[problem.grid(tiles.queries)](
@@ -150,7 +150,7 @@ def backward(problem, bias, o, rest, lse, do, found):
     dk, dv = (torch.empty(q.shape, dtype=k.dtype if group == 1 else torch.float32, device=q.device) for _ in range(2))
     F, lowest, psi, beta = (lse if x is None else x for x in (bias.F, bias.lowest, bias.psi, bias.beta))
     mass, by_key, by_query, cells = (lse if x is None else x for x in (found.mass, found.by_key, found.by_query, found.cells))
-    of_keys, of_queries = ((lse, lse), (lse, lse)) if bias.skip is None else (bias.skip.by_key, bias.skip.by_query)
+    of_keys, of_queries = ((lse,) * 4,) * 2 if bias.skip is None else (bias.skip.by_key, bias.skip.by_query)
     read = q, k, v, do, lse, delta
     of_bias = F, lowest, psi, beta, mass
     numbers = T, problem.padded, H, group, bias.levels, problem.scale, problem.scale * loop.LOG2E.value, *strides(q, k, v, do)

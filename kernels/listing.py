@@ -10,7 +10,7 @@ from attnprobe.kernels import launch, loop
 
 BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
 OF_DTYPE = {"Q", "K", "V", "O", "REST", "DO", "DQ", "DK", "DV"}
-LISTS = {"AT": "*i32", "FIRST": "*i32"}
+LISTS = dict.fromkeys(("AT", "FIRST", "ALIVE", "COUNT"), "*i32")
 SMALL = {"H", "GROUP", "LEVELS"}
 
 

@@ -6,7 +6,8 @@ s < t with l the highest set bit of s xor t, m = min(LOWEST[l, t], LOWEST[l, s])
 l, and the blocks that share l with a given block are a contiguous run: so an outer loop goes over runs and keeps what depends
 on the owner's rows alone in registers; for NONE and AGE there is one run. Only the block on the diagonal goes through the
 levels within a block. If SKIP, each run is not of all its blocks but of those that lists name (`skip.py`): no branch, which would
-take the asynchronous copies from the loop.
+take the asynchronous copies from the loop. Of PATH, a second list names the blocks that no bias reaches: they go through the loop of
+NONE, which is shorter, most of all in the backward passes.
 
 Logits are in units of log 2, as exp2 wants them. Every element of every output has one writer, which adds in one order: two
 runs agree bitwise. Each query head h is a program of its own and reads the keys of head h // GROUP. Letters are the glossary's; BH is
@@ -194,14 +195,14 @@ def absorbed(scores, v, top, total, out, WIDEN: tl.constexpr):
 
 @triton.jit
 def forward(
-    Q, K, V, O, REST, LSE, F, LOWEST, PSI, BETA, AT, FIRST, T, P, H, GROUP, LEVELS, scale2,
+    Q, K, V, O, REST, LSE, F, LOWEST, PSI, BETA, AT, FIRST, ALIVE, COUNT, T, P, H, GROUP, LEVELS, scale2,
     sqb, sqh, sqt, skb, skh, skt, svb, svh, svt, sob, soh, sot,
     D: tl.constexpr, WIDE: tl.constexpr, M: tl.constexpr, N: tl.constexpr, WITHIN: tl.constexpr, KIND: tl.constexpr, WIDEN: tl.constexpr,
     ROUNDED: tl.constexpr, SKIP: tl.constexpr,
 ):  # fmt: skip
     """O and LSE (BH, P) of one block of M queries, N <= M keys at a time; if ROUNDED, REST is what O's dtype could not hold.
 
-    F, PSI (BH, P); LOWEST (BH, LEVELS, P); BETA (BH,); WITHIN = log2 M; AT (BH, P / M, P / N) and FIRST (BH, P / M, runs + 1).
+    F, PSI (BH, P); LOWEST (BH, LEVELS, P); BETA (BH,); WITHIN = log2 M; AT, FIRST, ALIVE, COUNT: as in `skip`.
     """
     bh = tl.program_id(0).to(tl.int64)
     i = tl.num_programs(1) - 1 - tl.program_id(1)  # long rows first
@@ -240,6 +241,12 @@ def forward(
                 psi = tl.load(PSI + s)
                 closed = tl.minimum(tl.load(level + s) - psi, 0.0)
                 scores += beta2 * tl.minimum(closed[None, :], lowest_t[:, None] - psi[None, :])
+            top, total, out = absorbed(scores, rows(V, s, svt, T, D, WIDE, True), top, total, out, WIDEN)
+    if SKIP and KIND == PATH:
+        ALIVE += (bh * (P // M) + i) * (P // N)
+        for n in range(tl.load(COUNT + bh * (P // M) + i)):
+            s = tl.load(ALIVE + n) * N + tl.arange(0, N)
+            scores = dot(q, tl.trans(rows(K, s, skt, T, D, WIDE, True)), WIDEN) * scale2
             top, total, out = absorbed(scores, rows(V, s, svt, T, D, WIDE, True), top, total, out, WIDEN)
     for j in tl.static_range(M // N):
         s = i * M + j * N + tl.arange(0, N)
@@ -289,7 +296,8 @@ def key_step(shift, scale2, k, v, q, do, delta, dk, dv, WIDEN: tl.constexpr):
 
 @triton.jit
 def key_gradients(
-    Q, K, V, DO, LSE, DELTA, DK, DV, F, LOWEST, PSI, BETA, MASS, DF, DCELLS, DPSI, AT, FIRST, T, P, H, GROUP, LEVELS, scale, scale2,
+    Q, K, V, DO, LSE, DELTA, DK, DV, F, LOWEST, PSI, BETA, MASS, DF, DCELLS, DPSI, AT, FIRST, ALIVE, COUNT, T, P, H, GROUP, LEVELS,
+    scale, scale2,
     sqb, sqh, sqt, skb, skh, skt, svb, svh, svt, sgb, sgh, sgt, sdb, sdh, sdt,
     D: tl.constexpr, WIDE: tl.constexpr, N: tl.constexpr, WITHIN: tl.constexpr, KIND: tl.constexpr, WIDEN: tl.constexpr,
     EXACT: tl.constexpr, SKIP: tl.constexpr,
@@ -356,6 +364,12 @@ def key_gradients(
             given += opened
             tl.store(DCELLS + level + s, from_lean(leaned, opened, EXACT), mask=s < tl.where(start < stop, P, 0))
 
+    if SKIP and KIND == PATH:
+        ALIVE += (bh * (P // N) + j) * (P // N)
+        for n in range(tl.load(COUNT + bh * (P // N) + j)):
+            t = tl.load(ALIVE + n) * N + tl.arange(0, N)
+            q, do = rows(Q, t, sqt, T, D, WIDE, False), rows(DO, t, sgt, T, D, WIDE, False)
+            _, dk, dv = key_step(-tl.load(LSE + t)[None, :], scale2, k, v, q, do, tl.load(DELTA + t), dk, dv, WIDEN)
     q = rows(Q, s, sqt, T, D, WIDE, False)
     do = rows(DO, s, sgt, T, D, WIDE, False)
     delta = tl.load(DELTA + s)
@@ -387,7 +401,8 @@ def query_step(shift, scale2, q, k, v, do, delta, dq, WIDEN: tl.constexpr):
 
 @triton.jit
 def query_gradients(
-    Q, K, V, DO, LSE, DELTA, DQ, F, LOWEST, PSI, BETA, MASS, DF, DCELLS, DBETA, AT, FIRST, T, P, H, GROUP, LEVELS, scale, scale2,
+    Q, K, V, DO, LSE, DELTA, DQ, F, LOWEST, PSI, BETA, MASS, DF, DCELLS, DBETA, AT, FIRST, ALIVE, COUNT, T, P, H, GROUP, LEVELS,
+    scale, scale2,
     sqb, sqh, sqt, skb, skh, skt, svb, svh, svt, sgb, sgh, sgt, sdb, sdh, sdt,
     D: tl.constexpr, WIDE: tl.constexpr, M: tl.constexpr, WITHIN: tl.constexpr, KIND: tl.constexpr, WIDEN: tl.constexpr,
     EXACT: tl.constexpr, SKIP: tl.constexpr,
@@ -448,6 +463,12 @@ def query_gradients(
         if KIND == PATH:
             tl.store(DCELLS + level + t, from_lean(leaned, opened, EXACT), mask=t < tl.where(start < stop, P, 0))
 
+    if SKIP and KIND == PATH:
+        ALIVE += (bh * (P // M) + i) * (P // M)
+        for n in range(tl.load(COUNT + bh * (P // M) + i)):
+            s = tl.load(ALIVE + n) * M + tl.arange(0, M)
+            k, v = rows(K, s, skt, T, D, WIDE, True), rows(V, s, svt, T, D, WIDE, True)
+            _, dq = query_step(-lse, scale2, q, k, v, do, delta, dq, WIDEN)
     k = rows(K, t, skt, T, D, WIDE, False)
     v = rows(V, t, svt, T, D, WIDE, False)
     shift = -lse

@@ -20,7 +20,7 @@ def dead_lists(F, problem, prune):
     """The lists without the tiles whose highest bias, that of their first query and last key, is below prune; F (B, H, P)."""
     first, last, before = (x.to(F.device) for x in skip.corners(problem.tiles, F.shape[-1]))
     highest = F[..., first, None] - F[..., None, last]  # (B, H, I, J)
-    return skip.lists((highest < prune * loop.LOG2E.value) & before, problem, in_runs=False)
+    return skip.lists((highest < prune * loop.LOG2E.value) & before, None, problem, in_runs=False)
 
 
 def kernels(head_dim, dtype):

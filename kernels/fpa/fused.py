@@ -8,7 +8,7 @@ import torch
 
 from attnprobe.kernels import arguments, launch, listing, loop, skip
 from attnprobe.kernels.fpa import fused_tables, sparse_table
-from attnprobe.kernels.fpa.tiles import DEAD, tiles_of
+from attnprobe.kernels.fpa.tiles import ALIVE, DEAD, tiles_of
 
 
 def attention(q, k, v, phi, psi, beta, *, scale=None, tiles=None, exact=True, prune=None):
@@ -21,7 +21,8 @@ def attention(q, k, v, phi, psi, beta, *, scale=None, tiles=None, exact=True, pr
     prune: tiles whose every bias is below this, in nats, are left out, forward and backward, so that the gradients are those of
     the function computed. A row whose left-out keys had the share mu of its weight (at most their number times
     e^(prune + their highest content logit - that of s = t)) moves by at most 2 mu max |v_s|; the gradients of its logits
-    by at most 6 mu max |do_t . v_s| in sum, and so those of phi and psi by beta times the sum of that over rows. Ours.
+    by at most 6 mu max |do_t . v_s| in sum, and so those of phi and psi by beta times the sum of that over rows. Ours. Tiles with no
+    bias at all, no later field below their keys' levels, go through softmax's loop, last: the same to rounding. -inf leaves none out.
     """
     return Attention.apply(q, k, v, phi, psi, beta, scale, tiles, exact, prune)
 
@@ -32,6 +33,11 @@ def kernels(head_dim, dtype):
         yield from listing.of_loop(label, loop.PATH.value, head_dim, dtype, prunes)
     _, *inexact = listing.of_loop("fpa inexact", loop.PATH.value, head_dim, dtype, exact=False)  # the forward pass is the same
     yield from inexact
+
+
+def class_lists(classes, problem):
+    """The lists of these classes of tiles."""
+    return skip.lists(classes == DEAD, classes == ALIVE, problem, in_runs=True)
 
 
 class Attention(torch.autograd.Function):
@@ -49,7 +55,7 @@ class Attention(torch.autograd.Function):
         beta = launch.by_head("beta", beta, q)
         L = max(sparse_table.levels_for(q.shape[2]), problem.tiles.levels)
         lowest = fused_tables.lowest_table(phi, L)
-        ctx.skip = None if prune is None else skip.lists(tiles_of(lowest, psi, beta, problem, prune) == DEAD, problem, in_runs=True)
+        ctx.skip = None if prune is None else class_lists(tiles_of(lowest, psi, beta, problem, prune), problem)
         bias = launch.Bias(loop.PATH.value, psi=psi, beta=beta, lowest=lowest, skip=ctx.skip)
         o, rest, lse = launch.forward(problem, bias)
         ctx.save_for_backward(problem.q, problem.k, problem.v, o, rest, lse, phi, psi, beta, lowest)

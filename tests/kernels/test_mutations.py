@@ -13,6 +13,7 @@ TESTS = [
     *(f"test_fused.py::test_output_and_every_gradient_equal_float64[100-16-{kind}]" for kind in ("softmax", "fox", "fpa")),
     "test_fused.py::test_special_fields_equal_float64[rising-wide queries]",
     "test_skip.py::test_output_and_gradients_are_those_of_the_function_without_the_dead_tiles[fpa-wide queries]",
+    "test_skip.py::test_tiles_without_a_bias_beside_dead_and_mixed_ones_change_nothing[wide queries]",
 ]
 SCRIPT = """
 import importlib.util, os, sys
@@ -37,6 +38,9 @@ FAULTS = {  # what stands in the loop, what is put in the place of its n-th occu
     "run of queries off by one": ("stop = blocks", "stop = blocks - 1", 0),
     "dyadic run of queries off by one": ("((1 - ((j >> l) & 1)) << l), blocks)", "((1 - ((j >> l) & 1)) << l), blocks - 1)", 0),
     "list off by one": ("start = tl.load(FIRST + run)", "start = tl.load(FIRST + run) + 1", 0),
+    "list of tiles without a bias off by one, forward": ("tl.load(COUNT + bh * (P // M) + i)", "tl.load(COUNT + bh * (P // M) + i) - 1", 0),
+    "list of tiles without a bias off by one, keys": ("tl.load(COUNT + bh * (P // N) + j)", "tl.load(COUNT + bh * (P // N) + j) - 1", 0),
+    "list of tiles without a bias off by one, queries": ("tl.load(COUNT + bh * (P // M) + i)", "tl.load(COUNT + bh * (P // M) + i) - 1", 1),
     "rescale of the output dropped": ("out * kept[:, None]", "out", 0),
     "rescale of the total dropped": ("total * kept", "total", 0),
     "own key masked, forward": ("t[:, None] >= s[None, :]", "t[:, None] > s[None, :]", 0),

@@ -1,5 +1,7 @@
 """Tiles left out by index lists: which tiles are dead, that all passes leave out the same pairs, and what that changes at most."""
 
+from itertools import pairwise
+
 import pytest
 import torch
 
@@ -10,6 +12,7 @@ from attnprobe.kernels.fpa import fused as fpa
 from attnprobe.kernels.fpa import path_bias, sparse_table
 from attnprobe.kernels.fpa.tiles import ALIVE, DEAD, MIXED, tiles_of
 from attnprobe.kernels.launch import Tiles
+from attnprobe.kernels.softmax import fused as softmax
 
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in exp2")  # of a share that is 1 / (1 + inf) = 0
 
@@ -117,9 +120,39 @@ def test_leaving_tiles_out_changes_output_and_gradients_by_no_more_than_the_boun
     assert ((ours[1] - full[1]).abs().amax(-1) <= most * 16**-0.5 * inputs[1].double().abs().max() + 1e-5).all()
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_tiles_without_a_bias_beside_dead_and_mixed_ones_change_nothing(size):
+    """The levels of positions 32 to 63 lie below every dip, so that a head has tiles of all three classes."""
+    tiles = SIZES[size]
+    do, inputs = drawn("fpa")
+    inputs[4][:, :, 32:64] -= 60.0
+    found = classes(launch.problem(*inputs[:3], None, tiles), *inputs[3:])
+    assert all((found == kind).sum() > 0 for kind in (ALIVE, MIXED, DEAD))
+    ours = computed("fpa", do, inputs, tiles=tiles, prune=PRUNE)
+    theirs, _ = expected("fpa", do, inputs, by_pair(found == DEAD, tiles, 100))
+    for at, (x, y) in enumerate(zip(ours, theirs, strict=True)):
+        assert torch.isfinite(x).all(), at
+        assert (x - y).norm() <= (1e-6 if at == 0 else 3e-6 if at < 4 else 2e-5) * y.norm(), at
+
+
+def test_with_no_bias_anywhere_every_bit_is_that_of_softmax_and_no_field_has_a_gradient():
+    do, inputs = drawn("fpa")
+    inputs[4] -= 1000.0
+    found = classes(launch.problem(*inputs[:3], None, SIZES["one size"]), *inputs[3:])[..., :7, :7]
+    assert (found == ALIVE).sum() == 2 * 21, "all tiles of both heads below the diagonal"
+    ours = computed("fpa", do, inputs, tiles=SIZES["one size"], prune=-torch.inf)
+    leaves = [x.detach().requires_grad_() for x in inputs[:3]]
+    o = softmax.attention(*leaves, tiles=SIZES["one size"])
+    for x, y in zip(ours, [o, *torch.autograd.grad(o, leaves, do)], strict=False):
+        assert torch.equal(x, y)
+    assert not any(x.any() for x in ours[4:])
+
+
 @pytest.mark.parametrize("kind", OPS)
-def test_where_nothing_is_dead_no_bit_changes(kind):
+def test_where_nothing_is_dead_nor_without_a_bias_no_bit_changes(kind):
     do, inputs = drawn(kind, T=70)
+    if kind == "fpa":
+        assert (classes(launch.problem(*inputs[:3], None, SIZES["one size"]), *inputs[3:]) != ALIVE).all()
     for plain, listed in zip(*(computed(kind, do, inputs, tiles=SIZES["one size"], prune=p) for p in (None, -1e4)), strict=True):
         assert torch.equal(plain, listed)
 
@@ -172,21 +205,24 @@ def test_the_lists_of_all_passes_hold_the_same_pairs_each_once_and_by_runs(size,
     q = torch.zeros(1, 1, T, 16, device=DEVICE)
     problem = launch.problem(q, q, q, None, tiles)
     before = skip.corners(tiles, problem.padded)[2].to(DEVICE)
-    dead = (torch.rand(1, 1, *before.shape, generator=torch.Generator().manual_seed(0)).to(DEVICE) < 0.5) & before
-    made = skip.lists(dead, problem, in_runs)
+    drawn = torch.rand(1, 1, *before.shape, generator=torch.Generator().manual_seed(0)).to(DEVICE)
+    dead, alive = (drawn < 0.4) & before, (drawn > 0.7) & before
+    made = skip.lists(dead, alive, problem, in_runs)
     position = torch.arange(T, device=DEVICE)
     for name in ("forward", "by_key", "by_query"):
         queries, keys = (tiles.queries, tiles.keys) if name == "forward" else (tiles.block, tiles.block)
-        at, starts = getattr(made, name)
-        walked = torch.zeros(T, T, dtype=torch.int)
-        for owner in range(at.shape[2]):
-            for run in range(starts.shape[-1] - 1):
-                for other in at[0, 0, owner, starts[0, 0, owner, run] : starts[0, 0, owner, run + 1]].tolist():
-                    i, j = (other, owner) if name == "by_key" else (owner, other)
-                    assert not in_runs or (i ^ (j * keys // queries)).bit_length() - 1 == run
-                    walked[i * queries : (i + 1) * queries, j * keys : (j + 1) * keys] += 1
+        at, starts, free, count = (x[0, 0] for x in getattr(made, name))
+        walked = torch.zeros(2, T, T, dtype=torch.int)  # with a bias, and without
+        for owner in range(at.shape[0]):
+            ends = starts[owner].tolist()
+            met = [(0, run, n) for run, (a, b) in enumerate(pairwise(ends)) for n in at[owner, a:b].tolist()]
+            for kind, run, other in met + [(1, 0, n) for n in free[owner, : count[owner]].tolist()]:
+                i, j = (other, owner) if name == "by_key" else (owner, other)
+                assert kind == 1 or not in_runs or (i ^ (j * keys // queries)).bit_length() - 1 == run
+                walked[kind, i * queries : (i + 1) * queries, j * keys : (j + 1) * keys] += 1
         earlier = (position // queries)[:, None] > position // queries
-        assert torch.equal(walked, (earlier & ~by_pair(dead, tiles, T)[0, 0]).int().cpu()), name
+        of_pairs = torch.cat([by_pair(tile, tiles, T)[0] for tile in (~dead & ~alive, alive)])
+        assert torch.equal(walked, (earlier & of_pairs).int().cpu()), name
 
 
 @pytest.mark.parametrize("prune", [1.0, float("nan")])
