@@ -212,10 +212,19 @@ def key_gradients(
     FACTOR += bh * T
     DELTA += bh * T
     LIST += (bh * blocks + j) * blocks
+    dk = tl.zeros([N, WIDE], tl.float32)
+    FIRST += bh * (tl.cdiv(T, KEYS) + 1)
+    stop = tl.load(FIRST + tl.cdiv(tl.minimum((j + 1) * N, T), KEYS))
+    for at in range(tl.load(FIRST + j * N // KEYS), stop, N):
+        n = at + tl.arange(0, N)
+        t = tl.load(ORDER + bh * T + n, mask=n < stop, other=T)
+        edge = tl.load(EDGE + bh * T + t, mask=t < T, other=0.0)
+        index = tl.load(INDEX + bh * T + t, mask=t < T, other=-1)
+        at_top = tl.where(s[:, None] == index[None, :], edge[None, :], 0.0)
+        dk += dot(at_top.to(Q.dtype.element_ty), rows(Q, t, sqt, T, D, WIDE, False), WIDEN)
     k = rows(K + b * skb + h // GROUP * skh, s, skt, T, D, WIDE, False)
     v = rows(V + b * svb + h // GROUP * svh, s, svt, T, D, WIDE, False)
     least = tl.load(TAU + bh) / scale
-    dk = tl.zeros([N, WIDE], tl.float32)
     dv = tl.zeros([N, WIDE], tl.float32)
     count = blocks - 1 - j
     if LISTED:
@@ -237,16 +246,6 @@ def key_gradients(
     delta = tl.load(DELTA + s, mask=s < T, other=0.0)
     x = tl.where(s[None, :] >= s[:, None], dot(k, tl.trans(q), WIDEN) - least, 0.0)
     dk, dv = key_step(x, k, v, do, q, factor, delta, dk, dv, WIDEN)
-
-    FIRST += bh * (tl.cdiv(T, KEYS) + 1)
-    stop = tl.load(FIRST + tl.cdiv(tl.minimum((j + 1) * N, T), KEYS))
-    for at in range(tl.load(FIRST + j * N // KEYS), stop, N):
-        n = at + tl.arange(0, N)
-        t = tl.load(ORDER + bh * T + n, mask=n < stop, other=T)
-        edge = tl.load(EDGE + bh * T + t, mask=t < T, other=0.0)
-        index = tl.load(INDEX + bh * T + t, mask=t < T, other=-1)
-        at_top = tl.where(s[:, None] == index[None, :], edge[None, :], 0.0)
-        dk += dot(at_top.to(Q.dtype.element_ty), rows(Q, t, sqt, T, D, WIDE, False), WIDEN)
     put(DK + b * sdb + h * sdh, s, sdt, dk * 10.0, T, D, WIDE)
     put(DV + b * sdb + h * sdh, s, sdt, dv, T, D, WIDE)
 
