@@ -6,6 +6,7 @@ import torch
 
 from attnprobe.probes.checks.case import moved
 from attnprobe.probes.checks.findings import Failed
+from attnprobe.probes.checks.watched import Watched
 from attnprobe.probes.mixers.attention import scoped
 from attnprobe.probes.mixers.parts import FLOOR, Init
 
@@ -102,7 +103,7 @@ def summed(case, p, largest, silent):
 
 def logarithm(normaliser, p, scores, mask, w):
     """Raise Failed unless log() is the logarithm of the weights, of their shares where rows may sum to more than 1, exact or floored."""
-    logs = normaliser.log(p, scores, mask)
+    logs = Watched(normaliser, "normaliser").log(p, scores, mask)
     if logs.isnan().any() or (logs > ROUNDING).any():
         at = tuple((logs.isnan() | (logs > ROUNDING)).nonzero()[0].tolist())
         raise Failed(f"log() gives {logs[at]:.6g} at query {at[3]}, key {at[4]}")

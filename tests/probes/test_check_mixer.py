@@ -161,7 +161,47 @@ WRONG = {
         "deterministic",
         "draws from torch's global generator",
     ),
-    "a bias that writes into its input": (a_bias(in_place), "deterministic", "a call writes into x"),
+    "a bias that writes into its input": (a_bias(in_place), "deterministic", r"a call of bias writes into x at index \[.*\], from -?\d"),
+    "a bias that writes into the scores": (
+        a_bias(lambda p, x, s: (s.mul_(0.5), -beyond(s))[1]),
+        "deterministic",
+        r"a call of bias writes into scores at index \[\d, \d, \d, \d, \d\], from",
+    ),
+    "a bias that writes into its parameters": (
+        a_bias(lambda p, x, s: -(p["a"].mul_(1.5).square()).view(-1, 1, 1, 1, 1) * beyond(s), params=SLOPE),
+        "deterministic",
+        r"a call of bias writes into p\['a'\] at index \[\d\], from",
+    ),
+    "a normaliser that writes into the scores": (
+        a_normaliser(lambda s, m: s.mul_(0.5).masked_fill(~m, -torch.inf).softmax(-1)),
+        "deterministic",
+        "a call of normaliser writes into scores at",
+    ),
+    "a normaliser whose logarithm writes into the scores": (
+        a_normaliser(plain_softmax, log=lambda s, m: s.add_(1.0).masked_fill(~m, -torch.inf).log_softmax(-1)),
+        "weights",
+        r"a call of normaliser\.log\(\) writes into scores at",
+    ),
+    "a normaliser whose finish writes into the output": (
+        a_normaliser(plain_softmax, finish=lambda o: o.mul_(0.5)),
+        "deterministic",
+        r"a call of normaliser\.finish\(\) writes into output at",
+    ),
+    "a position that writes into the queries": (
+        a_position(lambda q, k: (q.add_(1.0), k)),
+        "deterministic",
+        "a call of position writes into q at",
+    ),
+    "a key filter that writes into the keys": (
+        replace(PLAIN, key_filter=type("Writes", (Fir,), {"name": "writes", "__call__": lambda self, p, k: k.mul_(2.0)})()),
+        "deterministic",
+        "a call of key_filter writes into k at",
+    ),
+    "a routing that writes into the keys": (
+        a_routing(Swa, masks=lambda self, q, k, draw: (k.mul_(2.0), Swa.masks(self, q, k, draw))[1]),
+        "deterministic",
+        r"a call of routing\.masks\(\) writes into k at",
+    ),
     "a bias above 0": (
         a_bias(lambda p, x, s: p["a"].view(-1, 1, 1, 1, 1) * beyond(s), params=SLOPE),
         "bias",
