@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
-from attnprobe.probes.checks.case import apart, finite, moved, told
+from attnprobe.probes.checks.case import LENGTHS, apart, finite, moved, told
 from attnprobe.probes.checks.findings import Failed
 
 CLOSE = 1e-9  # of float64 results that sum in another order
@@ -13,7 +15,7 @@ SIZES = (1, 1, 1), (2, 1, 2), (1, 2, 1), (3, 9, 2)  # batch, positions, heads
 
 
 def causality(case):
-    """A later token changes no earlier output bit."""
+    """A later token changes no earlier output bit, and a prefix alone gives what it gives in a longer sequence."""
     lengths = [case.seq_len, *([LONG] if fits(case.mixer, LONG) and case.seq_len < LONG else [])]
     for length in lengths:
         long = case.of(seq_len=length)
@@ -23,7 +25,30 @@ def causality(case):
             x[:, :, t:] = 3 * long.noise("later", long.batch, length - t, x.shape[-1])
             if found := moved(before[:, :, :t], long.output(x=x)[:, :, :t]):
                 raise Failed(f"position {found[0][2]} sees the future: tokens from position {t} on change it {told(found)}")
-    return f"a later token changes no earlier output bit ({' and '.join(map(str, lengths))} positions)"
+    return f"a later token changes no earlier output bit ({' and '.join(map(str, lengths))} positions); {prefix(case)}"
+
+
+def prefix(case):
+    """What is said of a prefix alone. Raises Failed where it gives another output than in a longer sequence."""
+    if draws_an_order(case):
+        return "a prefix alone is not asked of a routing that orders each length anew"
+    length = next((length for length in (LONG, *LENGTHS) if length > case.seq_len and fits(case.mixer, length)), None)
+    if length is None:
+        return f"a prefix alone is not asked, since no length above {case.seq_len} that is tried fits the routing"
+    long = case.of(seq_len=length)
+    alone = case.output(x=long.x[:, :, : case.seq_len].contiguous())
+    if found := apart(long.output()[:, :, : case.seq_len], alone, CLOSE):
+        what = f"position {found[0][2]} is {found[2]:.6g} in a sequence of {case.seq_len} and {found[1]:.6g} at the start of {length}"
+        raise Failed(f"{what}: an output depends on how many positions come after it, which is the future")
+    return f"the first {case.seq_len} of {length} give what they give alone"
+
+
+def draws_an_order(case):
+    """Whether the masks of a routing differ between seeds: it draws from them, an order of all positions at each length."""
+    q, k = case.projected()
+    draws = case.draw(), replace(case.draw(), seed_ids=tuple(seed + len(case.seeds) for seed in case.seeds))
+    first, second = (case.mixer.routing.masks(q, k, draw) for draw in draws)
+    return any(not torch.equal(*torch.broadcast_tensors(a, b)) for a, b in zip(first, second, strict=True))
 
 
 def batch(case):

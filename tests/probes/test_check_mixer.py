@@ -131,6 +131,16 @@ WRONG = {
         r"position \d+ sees the future: tokens from position \d+ on change it from -?\d.* to -?\d",
     ),
     "a normaliser that ignores the mask": (a_normaliser(lambda s, m: s.softmax(-1)), "causality", "position 0 sees the future"),
+    "a bias that depends on the sequence's length": (
+        a_bias(lambda p, x, s: -s.shape[-1] / 7 * beyond(s)),
+        "causality",
+        r"position \d is .* in a sequence of 7 and .* as the start of one of 33: an output depends on how many positions come after it",
+    ),
+    "a window that depends on the sequence's length": (
+        a_routing(rule=lambda T, S, device: causal(T, S, device).triu(S - T - S // 7), content_free=True),
+        "causality",
+        r"position \d is .* in a sequence of 7 and",
+    ),
     "a bias that leaks across the batch": (
         a_bias(lambda p, x, s: gate(x).mean(1, keepdim=True).cummax(-1).values[:, :, None, :, None] * beyond(s)),
         "batch",
@@ -332,6 +342,12 @@ def test_a_mechanism_right_but_for_one_thing_fails_that_alone():
     assert list(failures(WRONG["a bias with a parameter that reaches nothing"][0])) == ["parameters"]
     assert list(failures(WRONG["a bias that is not deterministic"][0])) == ["deterministic"]
     assert list(failures(WRONG["a normaliser with another's logarithm"][0])) == ["weights"]
+
+
+def test_a_prefix_alone_is_asked_of_all_but_a_routing_that_draws_an_order():
+    for spec, said in {"fpa": "the first 7 of 33 give what they give alone", "sa": "not asked of a routing"}.items():
+        (found,) = [finding for finding in check_mixer(parse(spec).layers[0]) if finding.check == "causality"]
+        assert said in found.text
 
 
 def test_a_kink_is_no_wrong_gradient():
