@@ -20,6 +20,15 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of a write, which names no p
 LONGEST = 400  # characters of a message: what was typed is echoed no further
 
 
+class Terminated(SystemExit):
+    """The exit that SIGTERM asks for; of a class of its own, since a check takes the SystemExit of a user's code for a finding."""
+
+
+def terminate(*_):
+    """Answer SIGTERM: exit, so that workers are ended too."""
+    raise Terminated(EXIT_TERMINATED)
+
+
 def command(function):
     """Wrap a command body: ValueError and OSError become one line on stderr and exit 2, an interrupt exits 130."""
 
@@ -64,7 +73,7 @@ class Group(typer.core.TyperGroup):
         if sys.stdout is None:
             print("error: stdout is closed", file=sys.stderr)
             sys.exit(EXIT_USAGE)
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))  # so that workers are ended too
+        signal.signal(signal.SIGTERM, terminate)
         try:
             sys.exit(super().main(*args, standalone_mode=False, **extra))
         except TyperException as error:

@@ -42,11 +42,18 @@ def run(checks, *subject):
             found.append(Finding(name, NOTE, held.text) if isinstance(held, Note) else Finding(name, OK, held))
         except Failed as failed:
             found.append(Finding(name, FAIL, str(failed)))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
+            if raised_by_signal(error):
+                raise
             text = described(error)
             found.append(Finding(name, FAIL, "the same error" if text == last else text))
             last = text
     return found
+
+
+def raised_by_signal(error):
+    """Whether an error is an exit that a signal's handler asked for, which goes on; the code under a check raises SystemExit itself."""
+    return isinstance(error, SystemExit) and type(error) is not SystemExit
 
 
 def described(error):

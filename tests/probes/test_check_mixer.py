@@ -1,11 +1,13 @@
 """`check_mixer` passes what the suite has, and catches each kind of wrong mechanism with a line that says what and where."""
 
 import re
+import sys
 from dataclasses import dataclass, replace
 
 import pytest
 import torch
 
+from attnprobe.probes.checks.findings import run
 from attnprobe.probes.checks.mixer import CHECKS, check_mixer
 from attnprobe.probes.mixers.bias.age import ages
 from attnprobe.probes.mixers.key_filter.fir import Fir
@@ -134,7 +136,7 @@ WRONG = {
     "a bias that depends on the sequence's length": (
         a_bias(lambda p, x, s: -s.shape[-1] / 7 * beyond(s)),
         "causality",
-        r"position \d is .* in a sequence of 7 and .* as the start of one of 33: an output depends on how many positions come after it",
+        r"position \d is .* in a sequence of 7 and .* at the start of 33: an output depends on how many positions come after it",
     ),
     "a window that depends on the sequence's length": (
         a_routing(rule=lambda T, S, device: causal(T, S, device).triu(S - T - S // 7), content_free=True),
@@ -348,6 +350,21 @@ def test_a_prefix_alone_is_asked_of_all_but_a_routing_that_draws_an_order():
     for spec, said in {"fpa": "the first 7 of 33 give what they give alone", "sa": "not asked of a routing"}.items():
         (found,) = [finding for finding in check_mixer(parse(spec).layers[0]) if finding.check == "causality"]
         assert said in found.text
+
+
+def test_a_part_that_exits_fails_and_an_interrupt_or_a_signal_goes_on():
+    found = failures(a_bias(lambda p, x, s: sys.exit(0)))
+    assert re.search(r"raises SystemExit: 0 \(test_check_mixer.py, line \d+\)", found["shapes"]), found
+
+    class Signalled(SystemExit):
+        pass
+
+    def stop(error):
+        raise error
+
+    for error in (KeyboardInterrupt(), Signalled(143)):
+        with pytest.raises(type(error)):
+            run({"stop": lambda error=error: stop(error)})
 
 
 def test_a_kink_is_no_wrong_gradient():
