@@ -81,9 +81,34 @@ def examine(name):
     if WORD.fullmatch(name) and name not in known:
         raise ValueError(f"unknown task or mechanism {name!r}{nearest(name, known)}")
     torch.set_num_threads(1)
-    made = task_findings(TASKS[name]()) if name in TASKS else mixer_findings(name)
+    made = findings(name)
     plain = {key: [dataclasses.asdict(one) for one in made[key]] for key in ("checks", "traits", "theory")}
-    return {"subject": name, **plain, "alike": made["alike"]}
+    return {"subject": name, "kind": "task" if name in TASKS else "mechanism", **plain, "alike": made["alike"]}
+
+
+def findings(name):
+    """A task's or a mechanism's findings; one that a user's code keeps from being built, or from any check, has that as its only one."""
+    from attnprobe.probes.checks.findings import FAIL, Finding, described, raised_by_signal
+    from attnprobe.probes.tasks import TASKS
+
+    try:
+        return task_findings(TASKS[name]()) if name in TASKS else mixer_findings(name)
+    except (Exception, SystemExit) as error:
+        if raised_by_signal(error) or not of_a_user(error, name):
+            raise
+        return {"checks": [Finding("construction", FAIL, described(error))], "traits": [], "theory": [], "alike": []}
+
+
+def of_a_user(error, name):
+    """Whether an error is of a loaded task or part that a subject names, and not of how the subject was typed."""
+    from attnprobe.probes.loading import PREFIX, blame
+    from attnprobe.probes.spec import REGISTRIES
+    from attnprobe.probes.tasks import TASKS
+
+    entries = [entry for registry in (TASKS, *REGISTRIES.values()) for entry in registry.entries.values()]
+    loaded = {entry.name for entry in entries if entry.module.startswith(PREFIX)}
+    refused = isinstance(error, ValueError) and "(" in name  # a value that was typed
+    return name in loaded or (blame(error) is not None and not refused)
 
 
 def task_findings(task):
@@ -95,6 +120,7 @@ def task_findings(task):
 
 def mixer_findings(text):
     """A mechanism's findings; of several layers, each that is another's equal once."""
+    from attnprobe.probes.checks.findings import run
     from attnprobe.probes.checks.mixer import check_mixer
     from attnprobe.probes.checks.traits import alike, traits
     from attnprobe.probes.spec import parse
@@ -106,9 +132,14 @@ def mixer_findings(text):
         raise ValueError(f"{text}: check one layer at a time: {' '.join(dict.fromkeys(map(str, spec.layers)))}")
     (mixer,) = spec.layers
     checks = check_mixer(mixer)
+    measured = {"traits": [], "theory": [], "alike": []}
+
+    def measure():
+        measured.update(traits=traits(mixer), theory=list(theory(text, spec)), alike=alike(mixer))
+
     if any(one.status == "FAIL" for one in checks):
-        return {"checks": checks, "traits": [], "theory": [], "alike": []}
-    return {"checks": checks, "traits": traits(mixer), "theory": theory(text, spec), "alike": alike(mixer)}
+        return {"checks": checks, **measured}
+    return {"checks": [*checks, *(one for one in run({"measured": measure}) if one.status == "FAIL")], **measured}
 
 
 def theory(text, spec):

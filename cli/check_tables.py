@@ -28,7 +28,7 @@ def lines(subject):
     verdict = f"{failed} of {len(checks)} checks fail" if failed else f"all {len(checks)} checks hold"
     yield Text(f"{subject['subject']}: {verdict}", style="bold")
     yield rows((one["status"], STYLES[one["status"]], one["check"], one["text"]) for one in checks)
-    if failed and not subject["traits"]:
+    if failed and subject["kind"] == "mechanism" and not subject["traits"]:
         yield Text("what it is: not asked, since a check fails", style="bold")
     if subject["traits"]:
         yield Text("measured, at random parameters and inputs; no proof", style="bold")

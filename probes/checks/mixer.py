@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attnprobe.probes.checks.case import fitting
+from attnprobe.probes.checks.case import Case, fitting
 from attnprobe.probes.checks.findings import FAIL, NOTE, Finding, run
 from attnprobe.probes.checks.layer import batch, causality, rows, seeds, shapes
 from attnprobe.probes.checks.numbers import deterministic, dtypes, extremes, gradients, head_dims
@@ -19,6 +19,8 @@ def check_mixer(mixer):
     """The Findings on a MixerSpec. Raises ValueError where no sequence is long enough for its routing."""
     case = fitting(mixer)
     found = run(FIRST, case)
+    if run({"output": Case.output}, case)[0].status == FAIL:
+        return [*found, *(Finding(name, NOTE, "not asked: a call gives no output, see shapes") for name in COMPARING | ONE_CALL)]
     if found[-1].status == FAIL:
         return [
             *found,

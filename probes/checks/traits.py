@@ -12,6 +12,7 @@ import torch
 
 from attnprobe.probes.batch import stack
 from attnprobe.probes.checks.case import Case
+from attnprobe.probes.loading import PREFIX
 from attnprobe.probes.mixers.attention import scoped
 from attnprobe.probes.model import Model
 from attnprobe.probes.spec import DEFAULTS, REGISTRIES, Spec, parse
@@ -174,11 +175,13 @@ def normaliser_traits(mixer):
 
 
 def alike(mixer):
-    """The names of the suite's other biases that have the same traits as a MixerSpec's."""
+    """The names of the suite's other biases that have the same traits as a MixerSpec's; loaded ones are a user's and are left out."""
     if not mixer.bias.adds:
         return []
     own = values(mixer.bias)
-    others = {name: REGISTRIES["bias"][name]() for name in REGISTRIES["bias"] if name not in (DEFAULTS["bias"], mixer.bias.name)}
+    entries = REGISTRIES["bias"].entries.values()
+    suite = [entry.name for entry in entries if not entry.module.startswith(PREFIX)]
+    others = {name: REGISTRIES["bias"][name]() for name in suite if name not in (DEFAULTS["bias"], mixer.bias.name)}
     return [name for name, other in others.items() if values(other) == own]
 
 

@@ -35,10 +35,70 @@ class Turn(Position):
 """
 
 
+TASK = """
+from dataclasses import dataclass
+from attnprobe.probes.registry import register
+from attnprobe.probes.tasks.copy import Copy
+
+
+@register("wrong-copy", paper="ours")
+@dataclass(frozen=True)
+class WrongCopy(Copy):
+    def sample(self, rng, n):
+        return super(WrongCopy, self).sample(rng, n + 1)
+"""
+BROKEN = """
+
+@register("boom", paper="ours")
+@dataclass(frozen=True)
+class Boom(Mine):
+    def __call__(self, p, x, scores, draw):
+        raise RuntimeError("boom")
+
+
+@register("exits", paper="ours")
+@dataclass(frozen=True)
+class Exits(Mine):
+    def __call__(self, p, x, scores, draw):
+        raise SystemExit(0)
+
+
+@register("unbuilt", paper="ours")
+@dataclass(frozen=True)
+class Unbuilt(Mine):
+    def __post_init__(self):
+        raise TypeError("never")
+
+
+@register("bounded", paper="ours")
+@dataclass(frozen=True)
+class Bounded(Mine):
+    cap: float = 1.0
+
+    def __post_init__(self):
+        if self.cap <= 0:
+            raise ValueError(f"cap must be above 0, not {self.cap:g}")
+
+
+@register("late", paper="ours")
+@dataclass(frozen=True)
+class Late(Mine):
+    def __call__(self, p, x, scores, draw):
+        if scores.shape[-1] == 14:
+            raise RuntimeError("at 14 positions")
+        return super(Late, self).__call__(p, x, scores, draw)
+"""
+
+
 @pytest.fixture
 def files(tmp_path, mine):
     positive = mine.replace("* -1", "* 1").replace('"mine"', '"wrong"')
-    for name, text in {"mine.py": mine, "wrong.py": positive, "both.py": mine + positive.replace("Mine", "Wrong")}.items():
+    for name, text in {
+        "mine.py": mine,
+        "wrong.py": positive,
+        "both.py": mine + positive.replace("Mine", "Wrong"),
+        "broken.py": mine + BROKEN,
+    }.items():
         (tmp_path / name).write_text(text)
     return tmp_path
 
@@ -65,6 +125,52 @@ def test_a_wrong_one_is_named_with_what_and_where_and_has_exit_code_1(files):
     assert re.search(r"^FAIL bias +1 at query 1, key 0 \(seed 0, example 0, head 0\), at the parameters' start: a", wrong, re.M)
     assert "measured" not in wrong  # nothing is said of what is not sound
     assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_a_broken_part_fails_and_ends_the_check_of_no_other(files):
+    done = invoke(files / "broken.py", "--json")
+    assert done.exit_code == 1, done.stderr
+    made = {one["subject"]: one for one in json.loads(done.stdout)["subjects"]}
+    failed = {name: [check for check in one["checks"] if check["status"] == "FAIL"] for name, one in made.items()}
+    first = {name: (found[0]["check"], found[0]["text"]) for name, found in failed.items() if found}
+    said = {
+        "boom": ("shapes", r"raises RuntimeError: boom \(broken.py, line \d+\)"),
+        "exits": ("shapes", r"raises SystemExit: 0 \(broken.py, line \d+\)"),
+        "unbuilt": ("construction", r"raises TypeError: never \(broken.py, line \d+\)"),
+        "late": ("measured", r"raises RuntimeError: at 14 positions \(broken.py, line \d+\)"),
+    }
+    assert list(first) == list(said)
+    for name, (check, text) in said.items():
+        assert first[name][0] == check, first[name]
+        assert re.match(text, first[name][1]), first[name]
+    for sound in ("mine", "bounded"):
+        assert {one["status"] for one in made[sound]["checks"]} == {"ok"}
+    assert "boom" not in made["mine"]["alike"]
+    assert {one["check"]: one["status"] for one in made["boom"]["checks"]}["weights"] == "note"
+
+
+@pytest.mark.parametrize("name", ["boom", "exits", "unbuilt"])
+def test_a_broken_part_beside_others_is_a_failure_of_the_whole(files, name):
+    done = invoke(f"rope+{name}", "rope+mine", "--load", files / "broken.py")
+    assert done.exit_code == 1, done.stderr
+    assert f"rope+{name}: " in done.stdout
+    assert "rope+mine: all 14 checks hold" in done.stdout
+    assert "probe check" not in done.output  # which is what was run
+
+
+def test_a_value_that_a_loaded_part_refuses_is_bad_input(files):
+    done = invoke("rope+bounded(cap=0)", "--load", files / "broken.py")
+    assert (done.exit_code, done.stderr) == (2, "error: cap must be above 0, not 0\n")
+
+
+def test_what_a_mechanism_is_is_said_of_no_task(files):
+    text = files / "task.py"
+    text.write_text(TASK)
+    done = invoke(text)
+    assert done.exit_code == 1
+    assert "wrong-copy: " in done.stdout
+    assert "what it is" not in done.stdout
+    assert "what it is: not asked, since a check fails" in invoke(files / "wrong.py").stdout
 
 
 def test_json_holds_the_same(files):
