@@ -27,6 +27,8 @@ FEW, MANY = 16, 256  # examples, for which as many lines of Python are to run
 MORE_LINES = 1.5  # times, since a draw may be rejected
 BY_CHANCE = 0.005  # the share of evaluated sequences that may be seen in training beyond what another seed's training sees
 SIZE = 1024  # sequences evaluated
+STREAMS = 8  # seeds, and blocks of each, of which no two are to have the same data
+HALF = 0.5  # of the sequences: fewer distinct ones in training, or more of the evaluated ones in another seed's, are few to learn
 
 
 def check_task(task):
@@ -81,7 +83,22 @@ def function_of_its_stream(task):
         raise Failed("seeds 0 and 1 have the same data: sample(rng, n) ignores rng")
     if not different(first, same(task, block=1)):
         raise Failed("blocks 0 and 1 of training have the same data: sample(rng, n) ignores rng")
+    all_differ(task)
     return "equal streams give equal data, at any width and thread count; other seeds and blocks give others"
+
+
+def all_differ(task):
+    """Raise Failed where two of many training blocks, each of a stream of its own, have the same data."""
+    held = {
+        (seed, block): tuple(words(task.sample(stream(seed, "train", block), 64))) for seed in range(STREAMS) for block in range(STREAMS)
+    }
+    firsts = {}
+    for path, read in held.items():
+        firsts.setdefault(read, path)
+    for (seed, block), read in held.items():
+        if firsts[read] != (seed, block):
+            what = f"block {block} of seed {seed} has the data of block {firsts[read][1]} of seed {firsts[read][0]}"
+            raise Failed(f"{what}: {len(held)} streams give {len(firsts)} different blocks; sample(rng, n) is to draw from rng itself")
 
 
 def same(task, seed=0, block=0):
@@ -125,16 +142,22 @@ def leakage(task):
     """Sequences that are evaluated are not those that were trained on, beyond what chance gives."""
     if task.exhaustive:
         return Note("every example there is is evaluated, those of training among them")
-    trained, others = (set(words_trained(task, seed)) for seed in (0, 1))
+    drawn, others = list(words_trained(task, 0)), set(words_trained(task, 1))
+    trained = set(drawn)
     paths = [("test",), *([fresh(BLOCK)[0]] if task.leave else [])]
     found = [word for path in paths for batch in task.evaluation(stream(0, *path), SIZE) for word in words(batch)]
     seen, chance = (float(np.mean([word in known for word in found])) for known in (trained, others))
-    counted = f"{len(trained)} training sequences"
-    if seen > chance + BY_CHANCE + 4 * (chance * (1 - chance) / len(found)) ** 0.5:
+    most = min(1, chance + BY_CHANCE + 4 * (chance * (1 - chance) / len(found)) ** 0.5)
+    counted = f"{len(drawn)} training sequences of the same seed ({len(trained)} distinct)"
+    if seen > most:
         at = next(i for i, word in enumerate(found) if word in trained)
-        which = f"the first is number {at}; of another seed's {chance:.1%} do"
-        raise Failed(f"{seen:.1%} of the evaluated sequences stand among {counted} of the same seed: {which}")
-    return f"of {len(found)} evaluated sequences, {seen:.1%} stand among {counted}, and {chance:.1%} among another seed's"
+        which = f"the first is number {at}; of another seed's {chance:.1%} do, so that up to {most:.1%} is chance"
+        raise Failed(f"{seen:.1%} of the evaluated sequences stand among {counted}: {which}")
+    chances = f"{chance:.1%} among another seed's: chance up to {most:.1%}"
+    said = f"of {len(found)} evaluated sequences, {seen:.1%} stand among {counted}, and {chances}"
+    if len(trained) < HALF * len(drawn) or chance > HALF:
+        return Note(f"few sequences, which a model may learn by heart: {said}")
+    return said
 
 
 def words_trained(task, seed):

@@ -131,6 +131,11 @@ WRONG = {
         "stream",
         r"seeds 0 and 1 have the same data: sample\(rng, n\) ignores rng",
     ),
+    "it has three streams of data for every seed": (
+        wrong(lambda task, rng, n, right: right(np.random.default_rng(int(rng.integers(3))), n)),
+        "stream",
+        r"block \d of seed 0 has the data of block \d of seed 0: 64 streams give 3 different blocks",
+    ),
     "it draws from numpy's global generator": (
         wrong(
             lambda task, rng, n, right: changed(b := right(rng, n), tokens=np.where(np.random.random(b.tokens.shape) < 0.1, 0, b.tokens))
@@ -256,6 +261,20 @@ def test_a_wrong_task_is_caught_with_what_and_where(name):
     found = failures(task)
     assert check in found, found
     assert re.search(message, found[check]), found[check]
+
+
+def test_few_sequences_are_a_note_that_counts_them():
+    """Of three streams, or of sequences of 16 kinds, half or more are known from another seed, which tells nothing of leakage."""
+    few = wrong(lambda task, rng, n, right: right(np.random.default_rng(int(rng.integers(3))), n))
+    sixteen = wrong(lambda task, rng, n, right: changed(b := right(rng, n), tokens=np.repeat(b.tokens[:, 3:4], b.tokens.shape[1], 1)))
+    for task, distinct in ((few, r"\d{4}"), (sixteen, "16")):
+        (found,) = [finding for finding in check_task(task) if finding.check == "leakage"]
+        assert found.status == "note"
+        assert re.search(rf"few sequences, .* among 20800 training sequences of the same seed \({distinct} distinct\), and", found.text), (
+            found
+        )
+    (found,) = [finding for finding in check_task(Copy()) if finding.check == "leakage"]
+    assert found.text.endswith("0.0% among another seed's: chance up to 0.5%")
 
 
 def test_lines_are_counted_at_any_depth():
