@@ -13,6 +13,7 @@ import torch
 from attnprobe.probes.batch import stack
 from attnprobe.probes.checks.findings import Failed, Note, run
 from attnprobe.probes.checks.readers import readers
+from attnprobe.probes.checks.shortcut import one_position
 from attnprobe.probes.mixers.parts import Draw
 from attnprobe.probes.model import Model
 from attnprobe.probes.spec import parse
@@ -269,6 +270,7 @@ CHECKS = {
     "leakage": leakage,
     "contradictions": contradictions,
     "collisions": collisions,
+    "one position": one_position,
     "scores": scores,
     "readers": readers,
     "picture": pictures,

@@ -8,10 +8,12 @@ import pytest
 import torch
 
 from attnprobe.probes.checks.readers import readers as read
+from attnprobe.probes.checks.shortcut import share
 from attnprobe.probes.checks.task import CHECKS, check_task, lines_run
 from attnprobe.probes.streams import stream
 from attnprobe.probes.tasks import TASKS
 from attnprobe.probes.tasks.copy import LENGTH, Copy
+from attnprobe.probes.tasks.latch import Latch
 from attnprobe.probes.tasks.mqar import Mqar
 
 FAST = ("copy", "mqar", "ladder", "unanswerable", "latch", "flip-flop")
@@ -114,6 +116,14 @@ def colliding(task, rng, n, right):
     return changed(batch, tokens=tokens)
 
 
+def given_away(task, rng, n, right):
+    """The token at position 5 is the answer."""
+    batch = right(rng, n)
+    tokens = batch.tokens.copy()
+    tokens[:, 5] = batch.target
+    return changed(batch, tokens=tokens)
+
+
 def mixed_loss(self, output, batch):
     return Copy.loss(self, output, batch).mean().expand(output.shape[0])
 
@@ -135,6 +145,16 @@ WRONG = {
         wrong(lambda task, rng, n, right: right(np.random.default_rng(int(rng.integers(3))), n)),
         "stream",
         r"block \d of seed 0 has the data of block \d of seed 0: 64 streams give 3 different blocks",
+    ),
+    "its answer stands at a fixed position": (
+        wrong(given_away, Latch),
+        "one position",
+        r"the token at position 5 alone tells 100\.0% of the answers \(one fixed answer is 1\d\.\d% of them\): from 9\d\.\d% on",
+    ),
+    "its answers are one": (
+        wrong(lambda task, rng, n, right: changed(b := right(rng, n), target=b.target * 0), Latch),
+        "one position",
+        r"alone tells 100\.0% of the answers \(one fixed answer is 100\.0% of them\)",
     ),
     "it draws from numpy's global generator": (
         wrong(
@@ -275,6 +295,16 @@ def test_few_sequences_are_a_note_that_counts_them():
         )
     (found,) = [finding for finding in check_task(Copy()) if finding.check == "leakage"]
     assert found.text.endswith("0.0% among another seed's: chance up to 0.5%")
+
+
+def test_a_position_is_read_by_no_answer_before_it_and_answers_not_asked_count_for_nothing():
+    """Both answers are the token at position 2, and the first is asked at position 0, where it is not yet read."""
+    tokens = np.random.default_rng(0).integers(0, 4, (4000, 3))
+    answers, at = tokens[:, [2, 2]], np.array([[0, 2]]).repeat(4000, 0)
+    every = np.ones((4000, 2), bool)
+    late = share(tokens[:, 2:], answers, every, np.where(at >= 2, at, -1))
+    assert late == pytest.approx(0.625, abs=0.02)  # (1/4 + 1) / 2
+    assert share(tokens[:, 2:], answers, every & [False, True], np.where(at >= 2, at, -1)) == 1
 
 
 def test_lines_are_counted_at_any_depth():
