@@ -38,6 +38,28 @@ def test_a_closed_stdout_is_said(tmp_path):
     assert shell("probe list >&-", tmp_path) == (2, "error: stdout is closed\n")
 
 
+def test_terminating_a_check_ends_it_while_a_part_is_called(tmp_path):
+    """The exit is no finding, as a part's own SystemExit is one."""
+    mine, called = tmp_path / "slow.py", tmp_path / "called"
+    mine.write_text(
+        "import time\nfrom dataclasses import dataclass\nfrom pathlib import Path\n"
+        "from attnprobe.probes.mixers.parts import Bias\nfrom attnprobe.probes.registry import register\n\n\n"
+        '@register("slow", paper="ours")\n@dataclass(frozen=True)\nclass Slow(Bias):\n'
+        "    def parameters(self, dims):\n        return {}\n\n"
+        f"    def __call__(self, p, x, scores, draw):\n        Path({str(called)!r}).touch()\n        time.sleep(60)\n"
+    )
+    command = [sys.executable, "-m", "attnprobe.cli", "check", str(mine)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.time() + 60
+    while not called.exists() and time.time() < deadline:
+        time.sleep(0.05)
+    process.terminate()
+    try:
+        assert process.wait(timeout=20) == 143
+    finally:
+        process.kill()
+
+
 def test_terminating_a_run_ends_its_workers(tmp_path):
     command = [sys.executable, "-m", "attnprobe.cli", "run", "ladder", "--workers", "2", "--store", str(tmp_path / "r")]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
