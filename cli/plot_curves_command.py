@@ -32,7 +32,8 @@ def draw_curves(task, *, arm, seeds, store, out, **given):
     found = stored.find(store, question)
     if not found.held:
         raise ValueError(f"{stored.absent([found], store, 'seed of this run')}; {line} makes it")
+    held = {shown(one, question.head_dim): found.records(one)[None] for one in found.arms}
+    data = curves.gather(task, held)
     stored.tell([found], store)
     output.lacking([str(one) for one in question.arms or () if one not in found.arms], line)
-    held = {shown(one, question.head_dim): found.records(one)[None] for one in found.arms}
-    output.made(curves.draw(curves.gather(task, held)), out)
+    output.made(curves.draw(data), out)

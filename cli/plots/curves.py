@@ -23,7 +23,10 @@ class Seed:
 
 @dataclass(frozen=True)
 class Arm:
-    """One panel: the arm's name, its seeds, and the median over them at each step, a seed that left keeping its last value."""
+    """One panel: the arm's name, its seeds, and the median over them at each step, a seed that left keeping its last value.
+
+    median is empty where no seed has a point: all failed at the first step.
+    """
 
     name: str
     seeds: tuple
@@ -32,6 +35,10 @@ class Arm:
     @property
     def solved(self):
         return sum(seed.status == "solved" for seed in self.seeds)
+
+    @property
+    def failed(self):
+        return sum(seed.status == "failed" for seed in self.seeds)
 
 
 @dataclass(frozen=True)
@@ -52,8 +59,7 @@ def gather(task, records):
     """
     evaluated = any(record["result"]["curve"] for found in records.values() for record in found.values())
     arms = tuple(arm(name, found, "curve" if evaluated else "losses") for name, found in records.items())
-    arms = tuple(one for one in arms if one.median)
-    if not arms:
+    if not any(one.median for one in arms):
         raise ValueError(f"{task.name}: no stored seed has a learning curve")
     return Curves(
         title(task),
@@ -110,26 +116,35 @@ def draw(data):
 
 
 def summary(data):
-    """How many seeds of each arm are solved, in words."""
-    return "; ".join(f"{one.name} {one.solved} of {len(one.seeds)} seeds solved" for one in data.arms)
+    """How many seeds of each arm are solved, and how many failed, in words."""
+    return "; ".join(f"{one.name} {one.solved} of {len(one.seeds)} seeds solved{failures(one)}" for one in data.arms)
+
+
+def failures(one):
+    """`, 2 failed`, or nothing."""
+    return f", {one.failed} failed" if one.failed else ""
 
 
 def draw_arm(panel, one, data):
     """One panel."""
     for other in data.arms:
-        if other is not one:
+        if other is not one and other.median:
             panel.plot(*xy(other.median, data), **looks.OTHERS)
     for seed in one.seeds:
         if seed.points:
             look = looks.SOLVED if seed.status == "solved" else looks.UNSOLVED
             panel.plot(*xy(seed.points, data), **look)
             panel.plot(*xy(seed.points[-1:], data), **look | looks.END[seed.status])
-    panel.plot(*xy(one.median, data), **looks.MEDIAN)
+    if one.median:
+        panel.plot(*xy(one.median, data), **looks.MEDIAN)
+    else:
+        told = f"{one.failed} of {len(one.seeds)} failed" if one.failed else "no curve"
+        panel.text(0.5, 0.5, told, transform=panel.transAxes, ha="center", va="center", fontsize=style.SIZE - 1, color=style.BAD)
     if data.threshold is not None:
         panel.axhline(data.threshold, **looks.THRESHOLD)
     panel.set_title(one.name, pad=11, fontsize=style.fitted(one.name, style.SIZE, NAME))
     panel.annotate(
-        f"{one.solved}/{len(one.seeds)} solved", (0.5, 1), xytext=(0, 3), xycoords="axes fraction", textcoords="offset points",
+        f"{one.solved}/{len(one.seeds)} solved{failures(one)}", (0.5, 1), xytext=(0, 3), xycoords="axes fraction", textcoords="offset points",
         ha="center", fontsize=style.SIZE - 1, color=style.QUIET,
     )  # fmt: skip
 

@@ -260,6 +260,17 @@ def test_curves_are_of_the_loss_where_training_was_not_looked_at_and_have_no_thr
         curves.gather(Ladder(r=6), {"fpa": {0: record(losses=[])}})
 
 
+def test_an_arm_whose_seeds_all_failed_has_an_empty_panel_that_says_so():
+    failed = {seed: record(seed, "failed", [(50, None)]) for seed in range(2)}
+    mixed = {0: record(0, "unsolved", [(50, 0.5), (100, 0.4)]), 1: record(1, "failed", [(50, 0.9), (100, None)])}
+    data = curves.gather(Ladder(r=6), {"fpa": mixed, "nanny": failed})
+    assert [one.name for one in data.arms] == ["fpa", "nanny"]
+    told = {text for text, _, _ in texts(curves.draw(data))}
+    assert {"nanny", "2 of 2 failed", "0/2 solved, 1 failed", "0/2 solved, 2 failed"} <= told
+    with pytest.raises(ValueError, match="no stored seed has a learning curve"):
+        curves.gather(Ladder(r=6), {"nanny": failed})
+
+
 def test_a_title_names_the_first_option_and_those_that_are_not_the_default():
     assert curves.title(Ladder(r=10)) == "ladder, r 10"
     assert curves.title(Ladder(r=10, slot="plain")) == "ladder, r 10, slot plain"
