@@ -14,7 +14,7 @@ def key(data):
     """What each kind of line is, for those that are there."""
     from matplotlib.lines import Line2D
 
-    statuses = {seed.status for one in data.arms for seed in one.seeds}
+    statuses = {seed.status for one in data.arms for seed in one.seeds if seed.points}
     kinds = {
         "a seed, solved": SOLVED | END["solved"] if "solved" in statuses else None,
         "a seed, not solved": UNSOLVED if statuses - {"solved"} else None,
