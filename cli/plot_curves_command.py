@@ -33,7 +33,7 @@ def draw_curves(task, *, arm, seeds, store, out, **given):
     if not found.held:
         raise ValueError(f"{stored.absent([found], store, 'seed of this run')}; {line} makes it")
     held = {shown(one, question.head_dim): found.records(one)[None] for one in found.arms}
-    data = curves.gather(task, held)
+    data = curves.gather(task, held, found.cut)
     stored.tell([found], store)
     output.lacking([str(one) for one in question.arms or () if one not in found.arms], line)
     output.made(curves.draw(data), out)

@@ -19,8 +19,8 @@ def draw_ladder(arm, head_dim, slot, seeds, steps, store, out):
     line = stored.run_line(["run"], task, {"r": 6, **run_options(task, given, arm, seeds, store)})
     found = stored.find(store, question)
     if not found.held:
-        raise ValueError(f"{stored.absent([found], store, 'such run of the ladder')}; make some, at several r: {line}")
+        raise ValueError(f"{stored.absent([found], store, 'such run of the ladder')}; run it at several r: {line}")
     by_r = {one: {r: list(held.values()) for r, held in found.records(one).items()} for one in found.arms}
     stored.tell([found], store, f"; r {', '.join(map(str, sorted(set().union(*by_r.values()))))}")
     output.lacking([str(one) for one in question.arms or () if one not in by_r], line)
-    output.made(ladder.draw(ladder.gather({one.name: held for one, held in by_r.items()}, head_dim, slot)), out)
+    output.made(ladder.draw(ladder.gather({one.name: held for one, held in by_r.items()}, head_dim, slot, found.cut)), out)

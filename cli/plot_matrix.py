@@ -48,7 +48,7 @@ def draw_matrix(tasks, mixers, seeds, steps, store, out):
         "tasks": shown,
         "cells": [one for name in shown for one in cells[name]],
     }
-    output.made(matrix.draw(matrix.gather(made)), out)
+    output.made(matrix.draw(matrix.gather(made, next((one.cut for one in drawn if one.cut), ""))), out)
 
 
 def question(task, seeds, steps):

@@ -1,6 +1,7 @@
 """`probe plot size TASK`: seconds of training against an option of the task, from every value of it that is stored."""
 
 import dataclasses
+from pathlib import Path
 
 from attnprobe.cli.plot_options import asked, option, reading, run_options, shown
 from attnprobe.cli.task_command import TaskGroup, task_options, typer_command
@@ -47,11 +48,14 @@ def draw_size(task, options, *, by, arm, seeds, store, out, **given):
     at = task(**options)
     question = asked(at, given, arm, seeds, free=by)
     found = stored.find(store, question)
+    if not Path(store).exists():
+        line = stored.run_line(["run"], at, run_options(at, given, arm, seeds, store))
+        raise ValueError(f"{stored.absent([found], store, 'seed')}; {line} makes one")
     by_size = {
         shown(one, question.head_dim): {value: list(held.values()) for value, held in found.records(one).items()} for one in found.arms
     }
     try:
-        data = size.gather(task.name, by, by_size)
+        data = size.gather(task.name, by, by_size, found.cut)
     except ValueError as error:
         line = stored.run_line(["run"], at, {by: 2 * options[by], **run_options(at, given, arm, seeds, store)})
         beside = f" (beside it {others})" if (others := stored.others([found])) else ""

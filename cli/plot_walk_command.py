@@ -64,7 +64,8 @@ def plot_walk(
             weights = computed(ladder, one, seed, recipe, example)
             maps.save(store, ladder, one, seed, recipe, word, weights)
         found[one.name] = weights
-    output.made(walk.draw(walk.gather(ladder, word, seed, found)), out)
+    cut = f"{recipe.steps} steps" if recipe.steps != ladder.recipe.steps else ""
+    output.made(walk.draw(walk.gather(ladder, word, seed, found, cut)), out)
 
 
 def check_served(name):

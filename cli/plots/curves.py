@@ -50,10 +50,13 @@ class Curves:
     better: str
     threshold: float | None
     arms: tuple
+    cut: str = ""
 
 
-def gather(task, records):
+def gather(task, records, cut=""):
     """Curves of a task's stored records, name of an arm -> {seed: record}; ValueError where no seed has a curve.
+
+    cut: `60 steps` where training was for other steps than the recipe's.
 
     The task's metric where evaluations were made in training, else the training loss: what the store holds.
     """
@@ -67,6 +70,7 @@ def gather(task, records):
         task.better if evaluated else "low",
         task.threshold if evaluated else None,
         arms,
+        cut,
     )
 
 
@@ -107,7 +111,7 @@ def draw(data):
             if place // columns == rows - 1:
                 panel.set_xlabel("step")
         scale(axes[0], data)
-        style.title(figure, f"{data.title}: {style.seeds([len(one.seeds) for one in data.arms])}")
+        style.title(figure, style.listed(f"{data.title}: {style.seeds([len(one.seeds) for one in data.arms])}", data.cut))
         figure.supylabel(data.what, fontsize=style.SIZE)
         figure.legend(
             handles=looks.key(data), loc="outside lower center", ncols=2, frameon=False, fontsize=style.SIZE - 1, handlelength=2.2
@@ -143,8 +147,9 @@ def draw_arm(panel, one, data):
     if data.threshold is not None:
         panel.axhline(data.threshold, **looks.THRESHOLD)
     panel.set_title(one.name, pad=11, fontsize=style.fitted(one.name, style.SIZE, NAME))
+    count = f"{one.solved}/{len(one.seeds)} solved{failures(one)}"
     panel.annotate(
-        f"{one.solved}/{len(one.seeds)} solved{failures(one)}", (0.5, 1), xytext=(0, 3), xycoords="axes fraction", textcoords="offset points",
+        count, (0.5, 1), xytext=(0, 3), xycoords="axes fraction", textcoords="offset points",
         ha="center", fontsize=style.SIZE - 1, color=style.QUIET,
     )  # fmt: skip
 

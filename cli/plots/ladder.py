@@ -46,10 +46,14 @@ class Ladder:
     arms: tuple
     limits: tuple | None
     ceilings: dict | None
+    cut: str = ""
 
 
-def gather(found, head_dim, slot="balanced"):
-    """The Ladder of stored records: name of an arm -> r -> records of its seeds. Raises ValueError where there are none."""
+def gather(found, head_dim, slot="balanced", cut=""):
+    """The Ladder of stored records: name of an arm -> r -> records of its seeds. Raises ValueError where there are none.
+
+    cut: `60 steps` where training was for other steps than the recipe's.
+    """
     arms = tuple(
         Arm(place, name, tuple(point(r, records) for r, records in sorted(by_r.items())))
         for place, (name, by_r) in enumerate(found.items())
@@ -62,7 +66,7 @@ def gather(found, head_dim, slot="balanced"):
     if slot == "balanced":
         limits = tuple(max(r for r in range(1, head_dim + 3) if bound(r, offsets) <= head_dim) for offsets in (False, True))
         ceilings = {r: shares(r, head_dim) for r in range(min(rungs), max(rungs) + 1)}
-    return Ladder(head_dim, arms, limits, ceilings)
+    return Ladder(head_dim, arms, limits, ceilings, cut)
 
 
 def shares(r, head_dim):
@@ -106,7 +110,7 @@ def draw(data):
         style.name_ends(top, [(place, name, 100 * end.solved / end.n) for place, name, end in ends])
         style.name_ends(bottom, [(place, name, 100 * end.realised) for place, name, end in ends if end.realised is not None])
         counts = [one.n for arm in data.arms for one in arm.points]
-        style.title(figure, f"ladder, head dimension {data.head_dim}, {style.seeds(counts)}")
+        style.title(figure, style.listed(f"ladder, head dimension {data.head_dim}, {style.seeds(counts)}", data.cut))
         return figure
 
 

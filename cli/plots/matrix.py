@@ -28,16 +28,20 @@ class Matrix:
     cells: tuple
     seeds: int
     missing: int
+    cut: str = ""
 
 
-def gather(made):
-    """The Matrix of what `probe matrix` makes (its JSON); a cell that it lacks is nothing stored."""
+def gather(made, cut=""):
+    """The Matrix of what `probe matrix` makes (its JSON); a cell that it lacks is nothing stored.
+
+    cut: `60 steps` where training was for other steps than the recipes'.
+    """
     try:
         places = {(cell["task"], cell["mixer"]): cell for cell in made["cells"]}
         mixers = tuple(mixer["name"] for mixer in made["mixers"])
         rows = tuple(tuple(read(places.get((task, name)), len(made["seeds"])) for name in mixers) for task in made["tasks"])
         missing = sum(cell.share is None and not cell.refused for row in rows for cell in row)
-        return Matrix(tuple(made["tasks"]), mixers, rows, len(made["seeds"]), missing)
+        return Matrix(tuple(made["tasks"]), mixers, rows, len(made["seeds"]), missing, cut)
     except (KeyError, TypeError) as error:
         raise ValueError(f"this is not the JSON of probe matrix: {error} is missing or of another kind") from None
 
@@ -94,6 +98,7 @@ def legend(data):
     cells = [cell for row in data.cells for cell in row]
     items = {
         f"number: seeds solved, of {data.seeds}": True,
+        f"trained for {data.cut}": data.cut,
         "+ theory: some head can do all of it": any(cell.theory == "+" for cell in cells),
         f"{style.MINUS} theory: none can": any(cell.theory == style.MINUS for cell in cells),
         "· refused: it makes no sense there": any(cell.refused for cell in cells),

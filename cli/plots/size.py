@@ -27,10 +27,13 @@ class Sizes:
     seeds: tuple
     hosts: tuple
     arms: tuple
+    cut: str = ""
 
 
-def gather(task, by, found):
+def gather(task, by, found, cut=""):
     """The Sizes of stored records: name of an arm -> size -> records of its seeds, whose mean is drawn.
+
+    cut: `60 steps` where training was for other steps than the recipe's.
 
     Raises ValueError where no arm is stored at two sizes or more.
     """
@@ -43,7 +46,7 @@ def gather(task, by, found):
         raise ValueError(f"seconds against {by} need one arm at two values of it or more, and stored is {stored(arms)}")
     groups = [records for sizes in found.values() for records in sizes.values()]
     hosts = {(record["recorded"]["stack_size"], record["identity"]["device"]) for records in groups for record in records}
-    return Sizes(task, by, (min(map(len, groups)), max(map(len, groups))), tuple(sorted(hosts)), arms)
+    return Sizes(task, by, (min(map(len, groups)), max(map(len, groups))), tuple(sorted(hosts)), arms, cut)
 
 
 def mean(records):
@@ -79,7 +82,7 @@ def draw(data):
         panel.grid(axis="y")
         panel.set_xlabel(f"{data.by.replace('_', ' ')} of {data.task}")
         panel.set_ylabel("seconds a seed")
-        style.title(figure, f"{data.task}: training time, {seeds(data)}")
+        style.title(figure, style.listed(f"{data.task}: training time, {seeds(data)}", data.cut))
         style.name_ends(panel, [(arm.place, arm.name, arm.points[-1][1]) for arm in data.arms])
         return figure
 

@@ -31,10 +31,14 @@ class Asked:
     free: str | None = None
 
     def takes(self, held):
-        """Whether a Holding is of the arms and seeds asked for, whatever else it is."""
+        """Whether a Holding is of the arms asked for, whatever else it is."""
         place = held.identity["arm_name"], held.identity["head_dim"]
-        named = self.arms is None or place in {(str(arm.spec), arm.head_dim) for arm in self.arms}
-        return named and (self.seeds is None or held.identity["seed"] in self.seeds)
+        return self.arms is None or place in {(str(arm.spec), arm.head_dim) for arm in self.arms}
+
+    def cut(self, tasks):
+        """`60 steps` where the recipe of any of these tasks has other steps than are asked for, else nothing."""
+        steps = self.recipe.get("steps")
+        return f"{steps} steps" if any(steps not in (None, task.recipe.steps) for task in tasks) else ""
 
     def other(self, held):
         """In which options a Holding is another than what is asked for, as they are typed; empty where in none."""
@@ -50,7 +54,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class Found:
-    """The Holdings that answer an Asked; how many of today's are others, by in what; how many files are not today's, by state."""
+    """The Holdings that answer an Asked; how many of today's are others, by in what; how many files are not today's, by state.
+
+    Those that differ in the seed alone are among the others.
+    """
 
     asked: Asked
     held: tuple
@@ -77,6 +84,11 @@ class Found:
         return {value: dict(sorted(seeds.items())) for value, seeds in sorted(found.items())}
 
     @property
+    def cut(self):
+        """`60 steps` where what is drawn was trained for other steps than its recipe's, else nothing."""
+        return self.asked.cut([held.task for held in self.held])
+
+    @property
     def seeds(self):
         """The seeds of any result, in order."""
         return tuple(sorted({held.identity["seed"] for held in self.held}))
@@ -87,9 +99,14 @@ def find(root, asked):
     there = holdings(root, [asked.task.name]) if not str(root) or Path(root).exists() else []
     today = [held for held in there if held.state == "current" and asked.takes(held)]
     said = {held.path: asked.other(held) for held in today}
-    drawn = tuple(held for held in today if not said[held.path])
+    alike = [held for held in today if not said[held.path]]
+    wanted = {held.path for held in alike if asked.seeds is None or held.identity["seed"] in asked.seeds}
+    drawn = tuple(held for held in alike if held.path in wanted)
+    beside = [held.identity["seed"] for held in alike if held.path not in wanted]
+    others = Counter(text for text in said.values() if text)
+    others |= {f"--seeds {spans(sorted(set(beside)))}": len(beside)} if beside else {}
     passed = Counter(held.state for held in there if held.state != "current")
-    return Found(asked, drawn, Counter(text for text in said.values() if text), passed)
+    return Found(asked, drawn, others, passed)
 
 
 def tell(found, root, more=""):
@@ -142,6 +159,8 @@ def others(found):
 
 def absent(found, root, what):
     """The start of an error where nothing answers: what is not there, and what is."""
+    if not Path(root).exists():
+        return f"there is no store at {root}"
     beside = others(found)
     return f"{root} holds no {what}" + (f", but {beside}" if beside else "")
 

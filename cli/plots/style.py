@@ -88,6 +88,11 @@ def title(figure, text):
     figure.suptitle("\n".join(textwrap.wrap(text, int(figure.get_figwidth() * LETTERS))), fontsize=SIZE)
 
 
+def listed(*parts):
+    """Parts of a title, those that are not empty, joined by commas."""
+    return ", ".join(part for part in parts if part)
+
+
 def note(figure, items):
     """Small print under the whole figure: items, as many on a line as fit."""
     lines, room = [""], int(figure.get_figwidth() * LETTERS * SIZE / (SIZE - 1))

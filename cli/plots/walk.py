@@ -29,13 +29,17 @@ class Walk:
     seed: int
     line: Line
     maps: tuple
+    cut: str = ""
 
 
-def gather(task, word, seed, found):
-    """The Walk of a word of the ladder, a text of 0 and 1, 1 where a rung dips. found: name of an arm -> its map (T, S) as lists."""
+def gather(task, word, seed, found, cut=""):
+    """The Walk of a word of the ladder, a text of 0 and 1, 1 where a rung dips. found: name of an arm -> its map (T, S) as lists.
+
+    cut: `60 steps` where training was for other steps than the recipe's.
+    """
     (line,) = task.walks(example(task, word))
     maps = tuple(one_map(name, weights, line) for name, weights in found.items())
-    return Walk(task.r, seed, line, maps)
+    return Walk(task.r, seed, line, maps, cut)
 
 
 def example(task, word):
@@ -76,7 +80,7 @@ def draw(data):
         bar = figure.colorbar(image, ax=list(grid[1:].ravel()), location="bottom", shrink=0.7, aspect=40, ticks=[0, 0.5, 1, 1.5])
         bar.set_label(f"weight if asked then, {style.TIMES} number of live keys")
         bar.outline.set_visible(False)
-        style.title(figure, f"ladder, r = {data.r}, one word, seed {data.seed}")
+        style.title(figure, style.listed(f"ladder, r = {data.r}, one word, seed {data.seed}", data.cut))
         return figure
 
 

@@ -73,6 +73,9 @@ def test_a_figure_of_what_is_stored_is_written_and_trains_nothing(kind, form, fu
     assert done.exit_code == 0, done.output
     assert done.stdout.strip() == f"wrote {out}"
     assert out.read_bytes().startswith(b"\x89PNG" if form == "png" else b"<?xml")
+    if form == "svg":
+        text = " ".join(re.sub(r"<[^>]*>", " ", out.read_text()).split())  # a title may be folded
+        assert "50 steps" in text, "training was cut, and the title does not say so"
 
 
 @pytest.mark.parametrize("kind", ["curves", "ladder", "matrix"])
@@ -114,6 +117,22 @@ def test_without_arms_and_seeds_what_is_stored_is_drawn_and_the_rest_is_said(mix
         "drawn: fpa; seeds 3:5; r 4",
         "note: stored, and not drawn: 4 seeds with --head-dim 4",
     ]
+
+
+def test_seeds_beside_those_asked_for_are_counted_with_the_other_sizes(full, tmp_path, no_training):
+    """Of five arms on two seeds at r = 4 and 5, seed 0 at r = 4 is drawn: left out are 5 results of seed 1 and 10 of r = 5."""
+    done = invoke("plot", "curves", "ladder", "--r", 4, *STEPS, "--seeds", "0:1", "--store", full, "--out", tmp_path / "a.svg")
+    assert done.exit_code == 0, done.output
+    (note,) = [line for line in done.stderr.splitlines() if line.startswith("note")]
+    assert note == "note: stored, and not drawn: 10 seeds with --r 5, 5 seeds with --seeds 1:2"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_store_that_is_not_there_is_said_to_be_none(kind, tmp_path, no_training):
+    done = invoke("plot", *KINDS[kind], "--store", tmp_path / "absent", "--out", tmp_path / "a.svg")
+    assert done.exit_code == 2
+    assert f"there is no store at {tmp_path / 'absent'}; " in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_arms_and_seeds_that_are_named_are_drawn_without_a_word(full, tmp_path, no_training):

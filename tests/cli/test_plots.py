@@ -294,6 +294,14 @@ def test_a_title_says_how_many_seeds_the_arms_have():
     assert "head dimension 4, 2-3 seeds an arm" in output.svg(ladder.draw(data)).replace("\n", " ")
 
 
+def test_a_figure_says_where_training_was_cut():
+    cell = matrix.gather(one_cell(), "60 steps")
+    steps = ladder.gather({"fpa": {4: [record()]}}, 4, cut="60 steps")
+    for figure in (matrix.draw(cell), ladder.draw(steps)):
+        assert "60 steps" in output.svg(figure)
+    assert "steps" not in output.svg(FIGURES["ladder"]())
+
+
 def test_a_sampled_evaluation_counts_no_sets_and_the_plain_slot_has_no_theory():
     data = ladder.gather({"fpa": {20: [record()]}}, 4, "plain")
     assert data.arms[0].points[0].realised is None
