@@ -7,6 +7,7 @@ from attnprobe.probes.stats import clopper_pearson
 from attnprobe.theory.rank import bound, ceiling
 
 DODGE = 0.1  # rungs between the arms' marks at one r
+NEAR = 4  # rungs beside those measured, up to which the axis reaches to hold a limit
 MOST_TICKS = 10  # labels under a panel
 THEORY = {
     f"no bias: all sets iff d ≥ r {style.MINUS} 1 (T5), else ≤ curve (T6)": (1, 1.2),
@@ -65,8 +66,20 @@ def gather(found, head_dim, slot="balanced", cut=""):
     limits = ceilings = None
     if slot == "balanced":
         limits = tuple(max(r for r in range(1, head_dim + 3) if bound(r, offsets) <= head_dim) for offsets in (False, True))
-        ceilings = {r: shares(r, head_dim) for r in range(min(rungs), max(rungs) + 1)}
+        ceilings = {r: shares(r, head_dim) for r in span(rungs, limits)}
     return Ladder(head_dim, arms, limits, ceilings, cut)
+
+
+def span(rungs, limits):
+    """The range of rungs that a figure shows: those measured, two at least, and the limits with the rung after each, where they are NEAR.
+
+    >>> span([4], (5, 6)), span([6, 10], (5, 6)), span([4, 10], (65, 66)), span([9], (5, 6))
+    (range(4, 8), range(5, 11), range(4, 11), range(5, 10))
+    """
+    low, high = min(rungs), max(rungs)
+    ends = [end for limit in limits or () for end in (limit, limit + 1) if low - NEAR <= end <= high + NEAR]
+    low, high = min([low, *ends]), max([high, *ends])
+    return range(low, max(high, low + bool(limits)) + 1)
 
 
 def shares(r, head_dim):
@@ -102,15 +115,16 @@ def draw(data):
         for panel in (top, bottom):
             panel.set_ylim(-4, 104)
             panel.grid(axis="y")
-        rungs = sorted({one.r for arm in data.arms for one in arm.points})
-        bottom.set_xticks(style.thinned(range(rungs[0], rungs[-1] + 1), MOST_TICKS))
+        rungs = span([one.r for arm in data.arms for one in arm.points], data.limits)
+        bottom.set_xticks(style.thinned(rungs, MOST_TICKS))
         bottom.set_xlim(rungs[0] - 0.5, rungs[-1] + 0.5)
         bottom.set_xlabel("rungs r (2ʳ⁻¹ alive sets)")
         ends = [(arm.place, arm.name, arm.points[-1]) for arm in data.arms]
         style.name_ends(top, [(place, name, 100 * end.solved / end.n) for place, name, end in ends])
         style.name_ends(bottom, [(place, name, 100 * end.realised) for place, name, end in ends if end.realised is not None])
         counts = [one.n for arm in data.arms for one in arm.points]
-        style.title(figure, style.listed(f"ladder, head dimension {data.head_dim}, {style.seeds(counts)}", data.cut))
+        said = f"ladder, head dimension {data.head_dim}, {style.seeds(counts)}"
+        style.title(figure, style.listed(said, data.cut, "whiskers: 95 %, Clopper-Pearson"))
         return figure
 
 

@@ -281,11 +281,24 @@ def test_the_ladder_s_points_and_theory_by_hand():
     results = [record(0, "solved", realised=0.5), record(1, "unsolved", realised=0.75), record(2, "failed")]
     data = ladder.gather({"rope": {7: results}, "fox": {}}, 4)
     assert data.limits == (5, 6)
-    assert data.ceilings == {7: (ceiling(7, 4, False) / 64, ceiling(7, 4, True) / 64)}
+    assert data.ceilings == {r: tuple(ceiling(r, 4, offsets) / 2 ** (r - 1) for offsets in (False, True)) for r in (5, 6, 7)}
     (arm,) = data.arms
     (point,) = arm.points
     assert (point.solved, point.n, point.realised) == (1, 3, 0.75)
     assert point.interval == tuple(clopper_pearson(1, 3))
+
+
+@pytest.mark.parametrize(("r", "head_dim"), [(4, 4), (9, 4), (4, 64), (20, 4)])
+def test_each_line_that_the_legend_names_is_seen_with_one_r_too(r, head_dim):
+    """A limit is inside the frame or far beside it; the curve of T6 has two points at least inside."""
+    data = ladder.gather({"fpa": {r: [record()] * 2}}, head_dim)
+    figure = ladder.draw(data)
+    low, high = figure.axes[1].get_xlim()
+    named = [line for line in figure.axes[1].lines if line.get_label() in ladder.THEORY]
+    assert len(named) == 2
+    assert all(sum(low <= x <= high for x in line.get_xdata()) >= 2 for line in named)
+    assert all(low < limit + 0.5 < high or abs(limit - r) > ladder.NEAR for limit in data.limits)
+    assert "whiskers: 95 %, Clopper-Pearson" in " ".join(text for text, _, _ in texts(figure)).replace("\n", " ")
 
 
 def test_a_title_says_how_many_seeds_the_arms_have():
