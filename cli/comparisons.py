@@ -6,6 +6,7 @@ import sys
 from dataclasses import asdict, dataclass, fields, replace
 
 from attnprobe.cli.inputs import ranges
+from attnprobe.cli.tables import by_size
 from attnprobe.probes.arm import MOST_SEEDS
 from attnprobe.probes.registry import nearest
 from attnprobe.probes.run import Arm, ArmResult
@@ -57,7 +58,8 @@ def gather(holdings):
     for held in holdings:
         if held.state == "current":
             together.setdefault((held.task, json.dumps(held.identity["recipe"], sort_keys=True), held.identity["device"]), []).append(held)
-    return [made for (task, _, device), group in together.items() for made in split(task, device, group)]
+    by_task = sorted(together.items(), key=lambda item: by_size(item[0][0].name, asdict(item[0][0])))
+    return [made for (task, _, device), group in by_task for made in split(task, device, group)]
 
 
 def split(task, device, group):

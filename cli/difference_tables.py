@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from attnprobe.cli.inputs import ranges
-from attnprobe.cli.tables import p_value, title
+from attnprobe.cli.tables import defaults, in_order, options_line, p_value, title
 
 
 def pages(made, names):
@@ -56,8 +56,11 @@ def seeds(ids):
 
 
 def name(row):
-    """An arm with its task."""
-    return f"{row['task']}, {row['arm']}@{row['head_dim']}"
+    """An arm with its task, the task's first option, and the others where they are not the default: `ladder --r 6, fpa@4`."""
+    usual = defaults(row["task"])
+    options = in_order(row["task"], row["options"])
+    told = {name: value for at, (name, value) in enumerate(options.items()) if not at or name not in usual or value != usual[name]}
+    return f"{row['task']} {options_line(told)}".rstrip() + f", {row['arm']}@{row['head_dim']}"
 
 
 def closing(made):

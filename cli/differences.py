@@ -3,6 +3,7 @@
 import json
 
 from attnprobe.cli.sides import PAIRED
+from attnprobe.cli.tables import by_size
 from attnprobe.probes.stats import discordant, holm, sign_test
 
 SCHEMA = 1
@@ -19,7 +20,7 @@ def compare(first, second):
     both = [place for place in a if place in b and a[place].keys() & b[place].keys()]
     if not both:
         raise ValueError(f"no arm and seed is on both sides{nearly(a, b)}")
-    arms = [arm(a[place], b[place]) for place in sorted(both)]
+    arms = [arm(a[place], b[place]) for place in sorted(both, key=standing)]
     for row, p in zip(arms, holm([row["p"] for row in arms]), strict=True):
         row["p_holm"] = p
     only = [[alone(mine, theirs.get(place, {})) for place, mine in side.items()] for side, theirs in ((a, b), (b, a))]
@@ -30,6 +31,12 @@ def compare(first, second):
         "passed_over": [over_a, over_b],
         "changed": sum(row["changed"] for row in arms),
     }
+
+
+def standing(place):
+    """A sort key of an arm on both sides: by task, options by their value, then the rest of what is shared."""
+    shared = dict(zip(SHARED, json.loads(place), strict=True))
+    return by_size(shared["task"], shared["options"]), place
 
 
 def by_arm(rows):

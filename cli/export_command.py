@@ -10,6 +10,7 @@ import typer
 from attnprobe.cli.load import LoadOption
 from attnprobe.cli.results_command import STORE, TASKS_ASKED
 from attnprobe.cli.shell import command
+from attnprobe.cli.tables import by_size
 
 
 class Rows(StrEnum):
@@ -90,8 +91,9 @@ def pick(store, names, older):
 
 def place(held):
     """Where a result stands: by task, options, recipe, arm and seed."""
-    shared = (json.dumps(held.identity[name], sort_keys=True) for name in ("task", "options", "recipe"))
-    return *shared, held.identity["arm_name"], held.identity["head_dim"], held.identity["seed"], held.state, held.identity["code"]
+    known = held.identity
+    size, recipe = by_size(known["task"], known["options"]), json.dumps(known["recipe"], sort_keys=True)
+    return size, recipe, known["arm_name"], known["head_dim"], known["seed"], held.state, known["code"]
 
 
 def made(name, rows, held):

@@ -2,6 +2,7 @@
 
 import json
 
+from attnprobe.cli.tables import by_size
 from attnprobe.probes.holdings import STATES
 
 SCHEMA = 1
@@ -23,7 +24,7 @@ def build(root, holdings, leftovers):
     return {
         "schema": SCHEMA,
         "store": str(root),
-        "groups": [group_row(group) for group in groups.values()],
+        "groups": sorted(map(group_row, groups.values()), key=lambda group: by_size(group["task"], group["options"])),
         "others": [{"path": str(h.path), "state": h.state, "why": list(h.why), "bytes": h.size} for h in holdings if not h.record],
         "counts": {state: sum(held.state == state for held in holdings) for state in STATES},
         "bytes": sum(held.size for held in holdings),

@@ -1,11 +1,14 @@
 """Rich tables and text of a run. Functions return renderables; the caller prints."""
 
+from dataclasses import fields
+
 from rich import box
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from attnprobe.cli.verdict import NO_THEOREM
+from attnprobe.probes.tasks import TASKS
 
 
 def number(x, digits=3):
@@ -149,7 +152,29 @@ def result_table(report, console):
 
 def title(report):
     """One line that says what was run."""
-    return Text(f"{report['task']} {options_line(report['config']['options'])}".rstrip(), style="bold")
+    options = in_order(report["task"], report["config"]["options"])
+    return Text(f"{report['task']} {options_line(options)}".rstrip(), style="bold")
+
+
+def in_order(task, options):
+    """A task's options, by name, in the order in which the task has them; those that it has not, or of a task that is not here, last."""
+    own = list(defaults(task))
+    return {name: options[name] for name in sorted(options, key=lambda name: own.index(name) if name in own else len(own))}
+
+
+def defaults(task):
+    """The default of each option of a task, in its order; none of a task that is not here."""
+    return {field.name: field.default for field in fields(TASKS[task])} if task in TASKS else {}
+
+
+def by_size(task, options):
+    """A sort key of a task with its options: numbers by their value, so that --r 6 stands before --r 10.
+
+    >>> sorted([{"r": 10}, {"r": 6}], key=lambda options: by_size("ladder", options))
+    [{'r': 6}, {'r': 10}]
+    """
+    values = in_order(task, options).values()
+    return task, [(0, value, "") if isinstance(value, int | float) else (1, 0, str(value)) for value in values]
 
 
 def options_line(options):

@@ -59,8 +59,8 @@ def test_what_is_on_one_side_alone_is_named(stores):
     assert [(one["arm"], one["seeds"]) for one in made["only"][0]] == [("alibi", [0])]
     assert [(one["arm"], one["seeds"]) for one in made["only"][1]] == [("fpa", [8])]
     text = invoke("diff", *stores).stdout
-    assert "only in A: ladder, alibi@4, seeds 0:1" in text
-    assert "only in B: ladder, fpa@4, seeds 8:9" in text
+    assert "only in A: ladder --r 6, alibi@4, seeds 0:1" in text
+    assert "only in B: ladder --r 6, fpa@4, seeds 8:9" in text
 
 
 def test_exit_codes_say_whether_a_verdict_changed(stores):
@@ -121,7 +121,18 @@ def test_a_change_in_what_theory_says_is_a_change(stores, tmp_path):
     out.write_text(out.read_text().replace("can (T1)", "no theorem"))
     done = invoke("diff", str(out), stores[0])
     assert done.exit_code == 1
-    assert "ladder, fpa@4: theory said no theorem, says can (T1)" in done.stdout
+    assert "ladder --r 6, fpa@4: theory said no theorem, says can (T1)" in done.stdout
+
+
+def test_sizes_stand_by_their_value_and_options_in_the_task_s_order(tmp_path, fill):
+    """r = 10 before r = 6 is the order of their text; an export keeps its options in the order of their names."""
+    store, out = str(tmp_path / "store"), tmp_path / "a.csv"
+    for r in (10, 6):
+        fill(store, Ladder(r=r), "fpa@4", {0: SOLVED})
+    assert invoke("export", "--csv", "--out", str(out), "--store", store).exit_code == 0
+    for asked in (["diff", str(out), store], ["export", "--latex", "--store", store], ["results", "--store", store]):
+        text = invoke(*asked).stdout.replace("{-}", "-").replace("-{}", "-")
+        assert re.findall(r"ladder -+r (\d+) -+slot balanced", text) == ["6", "10"], asked
 
 
 @pytest.mark.parametrize("width", [80, 120])
