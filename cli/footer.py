@@ -1,5 +1,7 @@
 """The lines under a run's table: what is counted, how it is compared, on which seeds, and what to beware of."""
 
+from pathlib import Path
+
 from attnprobe.cli.lr_grid import line as grid_line
 from attnprobe.cli.tables import columns_for
 from attnprobe.probes.blocks import BLOCK
@@ -15,6 +17,8 @@ def footer(report, console):
     yield f"solved: {config['rule']} {when_judged(report)}; 95 %: Clopper-Pearson"
     if any(row["realised"] is not None for row in report["arms"]):
         yield "sets: realised by the best seed / realisable with its keys and offsets, by theory / ceiling of any such head"
+        if any(row["realised"] is not None and row["ceiling"] is not None and row["realisable"] is None for row in report["arms"]):
+            yield "sets, a dash in the middle: that seed's offsets change with the word, so its head is no one arrangement of keys"
         yield "solved is about the mean over sets: a solved arm may stay below 'all sets'"
     if any(row["theory"]["assumption"] for row in report["arms"]):
         yield "theory, if ...: a trait of the loaded part, measured and not proved (probe check); hence no ceiling"
@@ -37,9 +41,12 @@ def footer(report, console):
     else:
         yield f"p: none, the reference {report['reference']} is not among the arms; --reference names another"
     if any(row["control"] for row in report["arms"]):
-        yield "below the line: the control, the same arms at a head dimension that suffices"
+        yield "below the blank row: the control, the same arms at a head dimension that suffices"
     if any(row["source"] for row in report["arms"]):
         yield "source: " + "; ".join(dict.fromkeys(row["source"]["where"] for row in report["arms"] if row["source"]))
+        yield from cut_lines(report)
+    for name, path in config["unchecked"].items():
+        yield f"{name}: loaded from {Path(path).name}, not checked here"
     yield seed_line(config["seeds"], range(*config["chosen_on"]), config["fresh"])
     if "lr_grid" in report:
         yield grid_line(report["lr_grid"])
@@ -59,6 +66,13 @@ def footer(report, console):
             if seed["failure"]:
                 quantity, step = seed["failure"]["quantity"], seed["failure"]["step"]
                 yield f"warning: {row['arm']}: seed {seed['seed']} failed, {quantity} not finite at step {step}"
+
+
+def cut_lines(report):
+    """That the source's figures are of more steps than a run's, where it was cut."""
+    steps, usual = report["config"]["recipe"]["steps"], TASKS[report["task"]](**report["config"]["options"]).recipe.steps
+    if steps < usual:
+        yield f"source: of full training; this run was cut to {steps} of the recipe's {usual} steps"
 
 
 def when_judged(report):

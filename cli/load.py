@@ -33,12 +33,9 @@ def tell(specs, how, quiet):
 
     how: the words that name parts on the command line; quiet: leave the second out.
     """
-    from attnprobe.probes.loading import PREFIX
-    from attnprobe.probes.spec import REGISTRIES
     from attnprobe.probes.tasks import TASKS
 
-    mine = {entry.name: entry for r in (TASKS, *REGISTRIES.values()) for entry in r.entries.values() if entry.module.startswith(PREFIX)}
-    used = {part.name for spec in specs for side in (spec.trained, spec.judged) for layer in side.layers for part in layer.parts().values()}
+    mine, used = loaded(), parts(specs)
     idle = [name for name in mine if name not in used and name not in TASKS]
     for path in dict.fromkeys(mine[name].path for name in idle):
         names = [name for name in idle if mine[name].path == path]
@@ -48,6 +45,26 @@ def tell(specs, how, quiet):
         files = list(dict.fromkeys(str(entry.path) for entry in mine.values()))
         line = shlex.join(["probe", "check", *files])
         print(f"note: {', '.join(files)}: not checked here; {line} does, before training", file=sys.stderr)
+
+
+def loaded():
+    """name -> Entry of every task and part that a user's file registered."""
+    from attnprobe.probes.loading import PREFIX
+    from attnprobe.probes.spec import REGISTRIES
+    from attnprobe.probes.tasks import TASKS
+
+    return {entry.name: entry for r in (TASKS, *REGISTRIES.values()) for entry in r.entries.values() if entry.module.startswith(PREFIX)}
+
+
+def parts(specs):
+    """The names of the parts of specs, as they are trained and as they are judged."""
+    return {part.name for spec in specs for side in (spec.trained, spec.judged) for layer in side.layers for part in layer.parts().values()}
+
+
+def unchecked(task, specs):
+    """name -> path of the file it was loaded from, of a task, by name, and of the parts of specs; a run checks none of them."""
+    used = {task} | parts(specs)
+    return {name: str(entry.path) for name, entry in loaded().items() if name in used}
 
 
 def given(args):

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 
+from attnprobe.cli.load import unchecked
 from attnprobe.cli.verdict import verdict
 from attnprobe.probes.papers import figure
 from attnprobe.probes.stats import clopper_pearson, discordant, holm, median, sign_test
@@ -43,6 +44,7 @@ def build(command, task, recipe, seeds, head_dim, device, reference, results):
             "fresh": task.fresh,
             "near_threshold": near_threshold(rows),
             "unconfirmed": unconfirmed(rows) if task.leave else {},
+            "unchecked": unchecked(task.name, [result.arm.spec for result in results]),
         },
         "versions": versions(results),
         "reference": paired["arm"] if paired else str(reference),

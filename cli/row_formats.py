@@ -82,7 +82,7 @@ def notes(report):
 
     from attnprobe.cli.footer import footer
 
-    return [line.replace("below the line: the control, the same", "control: the same") for line in footer(report, Console(width=1000))]
+    return [line.replace("below the blank row: the control, the same", "control: the same") for line in footer(report, Console(width=1000))]
 
 
 def paper_seeds(rows):

@@ -48,7 +48,12 @@ def test_a_loaded_mechanism_runs_beside_the_suite_s(files):
     quick = ["--r", 4, "--steps", 2, "--batch", 4, "--seeds", 2, "--workers", 1, "--quiet", "--store", files / "results"]
     done = invoke("run", "ladder", *quick, "--load", files / "mine.py", "--arm", "mine", "--arm", "rope+mine", "--json")
     assert done.exit_code == 0, done.output
-    assert [row["mixer"] for row in json.loads(done.stdout)["arms"]] == ["mine", "rope+mine"] * 2
+    made = json.loads(done.stdout)
+    assert [row["mixer"] for row in made["arms"]] == ["mine", "rope+mine"] * 2
+    assert made["config"]["unchecked"] == {"mine": str(files / "mine.py")}
+    table = invoke("run", "ladder", *quick, "--load", files / "mine.py", "--arm", "mine", "--arm", "fpa")
+    assert "mine: loaded from mine.py, not checked here" in table.stdout.splitlines()
+    assert "not checked" not in invoke("run", "ladder", *quick, "--load", files / "mine.py", "--arm", "fpa").stdout
 
 
 def test_a_run_says_which_loaded_part_is_in_no_arm_and_that_nothing_was_checked(files):

@@ -87,6 +87,24 @@ def test_p_values_are_paired_and_adjusted_over_the_arms_that_are_no_controls():
     assert "fox@4: only fpa@4 solves 1, 2, 3, 4; only fox@4 solves none" in list(footer.discordant_lines(typical()))
 
 
+def test_the_source_s_figures_are_said_to_be_of_full_training_where_this_was_cut():
+    whole, cut = typical(), typical()
+    cut["config"]["recipe"]["steps"] = 60
+    said = f"source: of full training; this run was cut to 60 of the recipe's {Ladder(r=10).recipe.steps} steps"
+    assert said in printed(cut, 200).splitlines()
+    assert "cut to" not in printed(whole, 200)
+
+
+def test_a_dash_among_the_sets_is_explained_where_there_is_one():
+    """A record without a head has no middle number; one of a head with fixed offsets, fpa's or another's, has."""
+    said = "sets, a dash in the middle: that seed's offsets change with the word"
+    assert said in printed(typical(), 200)
+    fixed = typical()
+    for row in fixed["arms"]:
+        row["realisable"] = 512
+    assert said not in printed(fixed, 200)
+
+
 def test_without_the_reference_there_is_no_p():
     made = report({arm("nope"): [record(s, 0.25) for s in range(5)]})
     assert made["arms"][0]["p"] is None
