@@ -178,7 +178,8 @@ def select(names: Iterable[str] | None, entries: dict[str, Entry]) -> list[Entry
     for name in names:
         found = [entry for entry in entries.values() if name in _names(entry)]
         if not found:
-            raise ValueError(f"no claim is named {name}; the nearest is {_nearest(name, names_of(entries))}")
+            hint = f"did you mean {_nearest(name, names_of(entries))!r}?" if name.strip() else "theory list prints their names"
+            raise ValueError(f"no claim is named {name!r}; {hint}")
         chosen.update((entry.name, entry) for entry in found)
     return list(chosen.values())
 

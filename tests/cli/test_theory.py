@@ -25,11 +25,13 @@ def test_list_names_every_claim_with_its_kind_and_source(theory):
     [
         (["verify", "T3", "--r", "9"], "T3 takes no r"),
         (["verify", "T1", "T3-stack", "--r", "9"], "T3-stack takes no r"),
-        (["verify", "T1-lader"], "no claim is named T1-lader; the nearest is T1-ladder"),
+        (["verify", "T1-lader"], "no claim is named 'T1-lader'; did you mean 'T1-ladder'?"),
+        (["explain", "t5"], "no claim is named 't5'; did you mean 'T5'?"),
+        (["verify", ""], "no claim is named ''; theory list prints their names"),
         (["verify", "T1-ladder", "--r", "27"], "r must be in 2..26 for T1-ladder, got 27"),
         (["verify", "--r", "15"], "r must be in 2..14 for T1-literal, got 15"),
         (["verify", "T3", "--jobs", "0"], "jobs"),
-        (["explain", "T99"], "no claim is named T99"),
+        (["explain", "T99"], "no claim is named 'T99'"),
         (["realise", "--r", "5"], "give either --head FILE or --random SEED"),
         (["realise", "--random", "0", "--r", "21"], "--r must be in 1..20, got 21"),
         (["realise", "--random", "0", "--head-dim", "0"], "--head-dim must be in 1..1024, got 0"),
@@ -102,7 +104,7 @@ def test_explain_takes_a_name_a_family_or_a_title_and_tells_all_parts(theory):
         assert part in text
     assert "checked every word, in integers. exhaustive: every instance" in text
     assert "a run can refute it, not prove it" in " ".join(theory("explain", "T5-bound").stdout.split())
-    assert theory("explain", "rank-bount").stderr.strip().endswith("the nearest is rank-bound")
+    assert theory("explain", "rank-bount").stderr.strip().endswith("did you mean 'rank-bound'?")
 
 
 def test_every_claim_explains_itself(theory):
