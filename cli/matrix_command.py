@@ -71,10 +71,10 @@ def matrix(
     for name, value in {"workers": workers, "steps": steps}.items():
         if value is not None and value < 1:
             raise ValueError(f"--{name} must be at least 1, not {value}")
-    if lr_grid is not None and dry_run:
-        raise ValueError("--lr-grid chooses rates by training: leave out --dry-run")
     ids = inputs.seeds(seeds)
     grid = grids.read(lr_grid, select_seeds, ids)
+    if grid and dry_run:
+        raise ValueError("--lr-grid chooses rates by training: leave out --dry-run")
     chosen = dict.fromkeys(named(text) for text in split(mixers)) if mixers is not None else NAMED
     rows = [plan(TASKS[name](), tuple(chosen)) for name in dict.fromkeys(split(tasks) if tasks is not None else TASKS)]
     loading.tell([arm.spec for row in rows for arm in row.distinct], lambda names: ["--mixers", ",".join(names)], quiet)

@@ -142,9 +142,9 @@ def run(
     ids = inputs.seeds(seeds)
     inputs.head_dim(head_dim, "--head-dim")
     recipe = dataclasses.replace(task.recipe, steps=steps, lr=lr, batch=batch)
-    if lr_grid is not None and (lr != task.recipe.lr or dry_run):
-        raise ValueError("--lr-grid chooses the rate, by training: leave out --lr and --dry-run")
     grid = grids.read(lr_grid, select_seeds, ids)
+    if grid and (beside := [flag for flag, given in (("--lr", lr != task.recipe.lr), ("--dry-run", dry_run)) if given]):
+        raise ValueError(f"--lr-grid chooses the rate, by training: leave out {' and '.join(beside)}")
     for name, value in {"threads": threads, "workers": workers}.items():
         if value is not None and value < 1:
             raise ValueError(f"--{name} must be at least 1, not {value}")

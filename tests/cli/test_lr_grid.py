@@ -48,10 +48,19 @@ def test_bad_grids_are_refused(rates, selection, says):
 
 
 def test_an_overlap_a_rate_beside_the_grid_and_a_dry_run_are_exit_2(ladder):
-    for extra, says in ((["--seeds", "1002:1004"], "share no seed"), (["--lr", "0.5"], "leave out --lr"), (["--dry-run"], "leave out")):
+    bad = (
+        (["--seeds", "1002:1004"], "share no seed"),
+        (["--lr", "0.5"], "leave out --lr\n"),
+        (["--dry-run"], "leave out --dry-run\n"),
+        (["--lr", "0.5", "--dry-run"], "leave out --lr and --dry-run\n"),
+        (["--lr-grid", "0.1,x", "--dry-run"], "--lr-grid takes float"),
+    )
+    for extra, says in bad:
         done = invoke(*ladder, *extra)
         assert done.exit_code == 2
         assert says in done.stderr
+    matrix = invoke("matrix", "--tasks", "ladder", "--lr-grid", "0.1,x", "--dry-run")
+    assert (matrix.exit_code, "--lr-grid takes float" in matrix.stderr) == (2, True)
 
 
 def test_the_table_shows_the_chosen_rate_and_json_every_point(ladder):
