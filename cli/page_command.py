@@ -49,7 +49,7 @@ def report(
     }
     write_whole(out, page(asked, compared, listing.build(store, found, leftovers(store))).encode())
     seeds = sum(len(result.records) for one, _ in compared for result in one.results)
-    print(f"wrote {out}: {len(compared)} comparison{'s' * (len(compared) > 1)}, {seeds} seeds", file=sys.stderr)
+    print(f"wrote {out}: {len(compared)} comparison{'s' * (len(compared) > 1)}, {seeds} seed{'s' * (seeds > 1)}", file=sys.stderr)
     if left := sum(held.state != "current" for held in found):
         which = "not of today's code, or of a file that is not loaded"
         print(f"note: {left} of {len(found)} results are {which}: the last part lists them", file=sys.stderr)

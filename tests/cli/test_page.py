@@ -63,6 +63,12 @@ def store(tmp_path, fill, fill_older):
     return root
 
 
+def test_what_is_written_is_counted_in_the_singular_too(tmp_path, fill):
+    fill(tmp_path / "store", TASK, "fpa@4", {0: 0.01})
+    done = invoke("--store", str(tmp_path / "store"), "--out", str(tmp_path / "a.html"))
+    assert "1 comparison, 1 seed\n" in done.stderr
+
+
 @pytest.fixture
 def page(store, tmp_path):
     def made(*asked):
