@@ -15,7 +15,7 @@ def test_verify_takes_names_families_and_titles_and_returns_a_certificate_each()
 @pytest.mark.parametrize(
     ("names", "scope", "message"),
     [
-        (("T1-lader",), {}, "the nearest is T1-ladder"),
+        (("T1-lader",), {}, "did you mean 'T1-ladder'"),
         (("T1-ladder",), {"r": 99}, r"r must be in 2\.\.26 for T1-ladder, got 99"),
         (("T1-ladder",), {"q": 3}, "T1-ladder takes no q"),
         ((), {"q": 3}, "no claim takes q"),
