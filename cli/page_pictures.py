@@ -17,12 +17,13 @@ def pictures(comparison):
     """The figures of one Comparison; none where its seeds have no curve."""
     if reason():
         return []
-    from attnprobe.cli.plots import curves, output
+    from attnprobe.cli.plots import curves, output, style
 
     records = {str(result.arm): dict(list(result.records.items())[:MOST]) for result in comparison.results}
     which = f"the first {MOST} seeds of each arm" if any(len(result.records) > MOST for result in comparison.results) else "every seed"
     results = [record["result"] for found in records.values() for record in found.values()]
     if not any(value is not None for result in results for _, value in [*result["curve"], *result["losses"]]):
         return []
-    drawn = output.svg(curves.draw(curves.gather(comparison.task, records)))
+    cut = style.cut(comparison.recipe.steps, comparison.task.recipe.steps)
+    drawn = output.svg(curves.draw(curves.gather(comparison.task, records, cut)))
     return [tag("figure", Markup(drawn), tag("figcaption", f"{comparison.title}: learning curves of {which}, their median bold"))]

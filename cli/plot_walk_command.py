@@ -40,7 +40,7 @@ def plot_walk(
     is not stored is trained again, alone (a few seconds), which stderr says; the map is then kept beside the seed.
     """
     from attnprobe.cli import inputs
-    from attnprobe.cli.plots import maps, output, walk
+    from attnprobe.cli.plots import maps, output, style, walk
     from attnprobe.probes.run import check
     from attnprobe.probes.streams import stream
     from attnprobe.probes.tasks import TASKS
@@ -64,7 +64,7 @@ def plot_walk(
             weights = computed(ladder, one, seed, recipe, example)
             maps.save(store, ladder, one, seed, recipe, word, weights)
         found[one.name] = weights
-    cut = f"{recipe.steps} steps" if recipe.steps != ladder.recipe.steps else ""
+    cut = style.cut(recipe.steps, ladder.recipe.steps)
     output.made(walk.draw(walk.gather(ladder, word, seed, found, cut)), out)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attnprobe.cli.comparisons import SETTABLE, ordered
 from attnprobe.cli.inputs import ranges
+from attnprobe.cli.plots import style
 from attnprobe.probes.holdings import holdings, recipe_of
 from attnprobe.probes.spec import parse
 
@@ -34,11 +35,6 @@ class Asked:
         """Whether a Holding is of the arms asked for, whatever else it is."""
         place = held.identity["arm_name"], held.identity["head_dim"]
         return self.arms is None or place in {(str(arm.spec), arm.head_dim) for arm in self.arms}
-
-    def cut(self, tasks):
-        """`60 steps` where the recipe of any of these tasks has other steps than are asked for, else nothing."""
-        steps = self.recipe.get("steps")
-        return f"{steps} steps" if any(steps not in (None, task.recipe.steps) for task in tasks) else ""
 
     def other(self, held):
         """In which options a Holding is another than what is asked for, as they are typed; empty where in none."""
@@ -86,7 +82,8 @@ class Found:
     @property
     def cut(self):
         """`60 steps` where what is drawn was trained for other steps than its recipe's, else nothing."""
-        return self.asked.cut([held.task for held in self.held])
+        said = (style.cut(self.asked.recipe.get("steps"), held.task.recipe.steps) for held in self.held)
+        return next(filter(None, said), "")
 
     @property
     def seeds(self):

@@ -93,6 +93,11 @@ def listed(*parts):
     return ", ".join(part for part in parts if part)
 
 
+def cut(steps, usual):
+    """`60 steps` where training was for other steps than the usual ones, else nothing; steps None is the usual."""
+    return f"{steps} steps" if steps not in (None, usual) else ""
+
+
 def note(figure, items):
     """Small print under the whole figure: items, as many on a line as fit."""
     lines, room = [""], int(figure.get_figwidth() * LETTERS * SIZE / (SIZE - 1))

@@ -1,5 +1,6 @@
 """`probe report`: one file that holds everything, asks for nothing, and takes no text for markup."""
 
+import dataclasses
 import json
 import re
 import sys
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 from attnprobe.cli import page_pictures
 from attnprobe.cli.markup import tag
+from attnprobe.cli.plots import style
 from attnprobe.cli.probe import app
 from attnprobe.probes.holdings import holdings
 from attnprobe.probes.store import checksum
@@ -230,16 +232,26 @@ def test_each_comparison_with_a_curve_gets_its_picture(page, monkeypatch):
     from types import SimpleNamespace
 
     asked = []
-    curves = SimpleNamespace(gather=lambda task, records: asked.append((task, records)) or len(asked), draw=lambda data: data)
+    curves = SimpleNamespace(gather=lambda task, records, cut: asked.append((task, records, cut)) or len(asked), draw=lambda data: data)
     output = SimpleNamespace(svg=lambda figure: f'<svg role="img" aria-label="number {figure}"></svg>')
     monkeypatch.setattr(page_pictures, "find_spec", lambda name: name)
-    monkeypatch.setitem(sys.modules, "attnprobe.cli.plots", SimpleNamespace(curves=curves, output=output))
+    monkeypatch.setitem(sys.modules, "attnprobe.cli.plots", SimpleNamespace(curves=curves, output=output, style=style))
     read = Read(page())
     assert [given["aria-label"] for given in read.named("svg")] == ["number 1", "number 2", "number 3"]
     assert len(read.named("figcaption")) == 3
-    assert {task.name for task, _ in asked} == {"ladder", "recall"}
+    assert {task.name for task, *_ in asked} == {"ladder", "recall"}
+    assert {cut for *_, cut in asked} == {""}, "the recipes' own steps"
     assert list(asked[0][1]["fpa@4"]) == [0, 1, 2]
     assert "pip install" not in " ".join(read.text)
+
+
+def test_a_picture_says_where_training_was_cut(tmp_path, fill):
+    recipe = dataclasses.replace(TASK.recipe, steps=60)
+    fill(tmp_path / "store", TASK, "fpa@4", {0: 0.01}, recipe)
+    out = tmp_path / "report.html"
+    assert invoke("--store", str(tmp_path / "store"), "--out", str(out)).exit_code == 0
+    drawn = re.search(r"<svg.*?</svg>", out.read_text(), re.DOTALL)[0]
+    assert "1 seed an arm, 60 steps" in " ".join(Read(drawn).text)
 
 
 def test_a_picture_of_many_seeds_says_which_it_draws(store, fill, tmp_path, monkeypatch):
