@@ -20,17 +20,23 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of a write, which names no p
 LONGEST = 400  # characters of a message: what was typed is echoed no further
 
 
-class Terminated(SystemExit):
-    """The exit that SIGTERM asks for; of a class of its own, since a check takes the SystemExit of a user's code for a finding."""
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends a run as Ctrl-C does: workers are ended, and what was finished is kept."""
 
 
 def terminate(*_):
-    """Answer SIGTERM: exit, so that workers are ended too."""
-    raise Terminated(EXIT_TERMINATED)
+    """What SIGTERM does."""
+    raise Terminated
+
+
+def stopped(error):
+    """Say that a KeyboardInterrupt has stopped the command; returns the exit code."""
+    print("interrupted; what was finished is kept", file=sys.stderr)
+    return EXIT_TERMINATED if isinstance(error, Terminated) else EXIT_INTERRUPTED
 
 
 def command(function):
-    """Wrap a command body: ValueError and OSError become one line on stderr and exit 2, an interrupt exits 130."""
+    """Wrap a command body: ValueError and OSError become one line on stderr and exit 2, an interrupt exits 130, SIGTERM 143."""
 
     @functools.wraps(function)
     def run(*args, **kwargs):
@@ -41,9 +47,8 @@ def command(function):
         except (ValueError, OSError, MemoryError) as error:
             print(f"error: {describe(error)}", file=sys.stderr)
             raise typer.Exit(EXIT_USAGE) from None
-        except KeyboardInterrupt:
-            print("interrupted; what was finished is kept", file=sys.stderr)
-            raise typer.Exit(EXIT_INTERRUPTED) from None
+        except KeyboardInterrupt as error:
+            raise typer.Exit(stopped(error)) from None
 
     run.__doc__ = unfolded(function.__doc__)
     return run
@@ -90,9 +95,8 @@ class Group(typer.core.TyperGroup):
                 raise
             print(f"error: {short(said)}", file=sys.stderr)
             sys.exit(EXIT_USAGE)
-        except KeyboardInterrupt:  # before any command runs
-            print("interrupted; what was finished is kept", file=sys.stderr)
-            sys.exit(EXIT_INTERRUPTED)
+        except KeyboardInterrupt as error:  # before any command runs
+            sys.exit(stopped(error))
         except SystemExit as stop:
             if isinstance(stop.__context__, BrokenPipeError):
                 sys.exit(EXIT_PIPE)

@@ -60,9 +60,9 @@ def test_terminating_a_check_ends_it_while_a_part_is_called(tmp_path):
         process.kill()
 
 
-def test_terminating_a_run_ends_its_workers(tmp_path):
+def test_terminating_a_run_ends_its_workers_and_says_what_an_interrupt_says(tmp_path):
     command = [sys.executable, "-m", "attnprobe.cli", "run", "ladder", "--workers", "2", "--store", str(tmp_path / "r")]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     if not children.exists():
         process.kill()
@@ -71,7 +71,9 @@ def test_terminating_a_run_ends_its_workers(tmp_path):
     while len(started := children.read_text().split()) < 3 and time.time() < deadline:  # two workers and Python's resource tracker
         time.sleep(0.05)
     process.terminate()
-    assert process.wait(timeout=20) == 143
+    said = process.communicate(timeout=20)[1]
+    assert process.returncode == 143
+    assert said.splitlines()[-1] == "interrupted; what was finished is kept"
     deadline = time.time() + 5
     while any(Path(f"/proc/{pid}").exists() for pid in started) and time.time() < deadline:
         time.sleep(0.05)
