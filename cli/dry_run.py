@@ -12,19 +12,27 @@ def step_seconds(task, arm, seeds, recipe, device, threads, warm=WARM, timed=TIM
     """Seconds a training step of the stacked seeds takes here: the median of `timed` steps after `warm`."""
     import torch
 
+    from attnprobe.probes.loading import blaming
     from attnprobe.probes.stats import median
-    from attnprobe.probes.train import Training
 
     torch.set_num_threads(threads)
+    with blaming(task, [arm.spec]):
+        return median(step_times(task, arm, seeds, recipe, device, warm + timed)[warm:])
+
+
+def step_times(task, arm, seeds, recipe, device, steps):
+    """Seconds of each of the first steps of the stacked seeds."""
+    from attnprobe.probes.train import Training
+
     training = Training(task, arm.spec, arm.head_dim, seeds, recipe, device, None)
     data, B = training.data(0), recipe.batch
     times = []
-    for i in range(warm + timed):
+    for i in range(steps):
         start = time.perf_counter()
         _, norms = training.step(data.examples(i * B, (i + 1) * B), 0)
         norms.sum().item()  # waits for a device
         times.append(time.perf_counter() - start)
-    return median(times[warm:])
+    return times
 
 
 def wall(costs, workers):

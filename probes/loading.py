@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib.util
 import re
@@ -138,6 +139,28 @@ def run(path, name, loader):
     return module
 
 
+class Blamed(ValueError):
+    """An error of a user's file, as the line that `blame` says."""
+
+
+@contextlib.contextmanager
+def blaming(task, specs):
+    """Turn an error of a user's file into Blamed, while such a file's task or part is trained: SystemExit too, and any error that arises
+    from what it returned. An error of nothing but the suite's goes through as it is.
+    """
+    try:
+        yield
+    except Blamed:
+        raise
+    except (Exception, SystemExit) as error:
+        said = blame(error)
+        if said is None and not isinstance(error, OSError | MemoryError):
+            said = blame_trained(error, task, specs)
+        if said is None:
+            raise
+        raise Blamed(said) from error
+
+
 def blame(error):
     """One line on an error that passed through a loaded file, here or in a worker: where, what, and what to do; None on any other."""
     for module in modules():
@@ -145,8 +168,29 @@ def blame(error):
         told = re.findall(rf'File "{re.escape(path)}", line (\d+)', "\n".join(vars(error).get("__notes__", ())))
         where = line_of(error, path) or (f", line {told[-1]}" if told else "")
         if where:
-            return f"{path}{where}: {type(error).__name__}: {error}; probe check {path} may tell more"
+            return f"{path}{where}: {said_by(error)}; probe check {path} may tell more"
     return None
+
+
+def blame_trained(error, task, specs):
+    """One line on an error in the training of a task and specs, whichever of them are of loaded files; None where none is."""
+    parts = {str(one): [part for layer in one.layers for part in (*layer.parts().values(), one.swap)] for one in specs}
+    named = {name: path for name, values in {task.name: [task], **parts}.items() for value in values if (path := file_of(value))}
+    if not named:
+        return None
+    paths = " ".join(dict.fromkeys(named.values()))
+    return f"{', '.join(named)}: {said_by(error)}; probe check {paths} may tell more"
+
+
+def file_of(value):
+    """The loaded file that a value's class stands in, None if in none."""
+    module = sys.modules.get(type(value).__module__)
+    return module.__loader__.path if module in modules() else None
+
+
+def said_by(error):
+    """An error's kind and message."""
+    return f"{type(error).__name__}: {error}".rstrip(" :.")
 
 
 def line_of(error, path):

@@ -16,6 +16,7 @@ from typing import Any
 from attnprobe.probes.arm import Arm, once
 from attnprobe.probes.arm import arm as read_arm
 from attnprobe.probes.arm import seeds as read_seeds
+from attnprobe.probes.loading import blaming
 from attnprobe.probes.mixers import intervention
 from attnprobe.probes.recipe import Recipe
 from attnprobe.probes.results import ArmResult, Results
@@ -243,7 +244,8 @@ def train_and_store(job, progress):
     torch.set_num_threads(job.threads)
     start = time.perf_counter()
     specs = tuple(arm.spec for arm in job.missing)
-    results = train_once(job.task, specs, job.arm.head_dim, job.seeds, job.recipe, job.device, progress)
+    with blaming(job.task, specs):
+        results = train_once(job.task, specs, job.arm.head_dim, job.seeds, job.recipe, job.device, progress)
     seconds = time.perf_counter() - start
     recorded = {
         "versions": versions(),

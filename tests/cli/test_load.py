@@ -154,6 +154,52 @@ def test_an_error_in_a_loaded_file_is_one_line_that_says_where(files, workers, m
     assert line.startswith(f"error: {files / 'raises.py'}, line 16: AttributeError: 'Tensor' object has no attribute 'sizes'; probe check")
 
 
+BIAS_BODY = "T, S = scores.shape[-2:]"
+MISTAKES = {
+    "a bias that returns None": ("return scores.new_ones", "return None and scores.new_ones", "mine: TypeError: unsupported operand"),
+    "a bias that raises ValueError": (BIAS_BODY, "raise ValueError('no')", "{file}, line 16: ValueError: no"),
+    "a bias that exits": (BIAS_BODY, "raise SystemExit(0)", "{file}, line 16: SystemExit: 0"),
+}
+
+
+def with_mistake(mistake, mine, files):
+    """Options that train a bias with a mistake, and how the line on it opens."""
+    old, new, said = MISTAKES[mistake]
+    (files / "wrong.py").write_text(mine.replace(old, new, 1))
+    return ["ladder", "--r", 3, "--load", files / "wrong.py", "--arm", "mine", "--arm", "fpa"], said.format(file=files / "wrong.py")
+
+
+@pytest.mark.parametrize("more", [["--workers", 1], ["--workers", 2], ["--dry-run"]])
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_a_loaded_part_is_one_line_that_names_it(files, mine, mistake, more):
+    words, said = with_mistake(mistake, mine, files)
+    done = invoke("run", *words, "--steps", 1, "--seeds", 1, "--quiet", "--store", files / "results", *more)
+    assert done.exit_code == 2, done.output
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith(f"error: {said}")
+    assert line.endswith(f"probe check {files / 'wrong.py'} may tell more")
+
+
+SAMPLE = """
+    def sample(self, rng, n):
+        from dataclasses import replace
+
+        batch = super().sample(rng, n)
+        return replace(batch, {what}=batch.{what} + 100)
+"""
+
+
+@pytest.mark.parametrize(("what", "error"), [("target", "Target 10"), ("tokens", "index out of range")])
+def test_a_loaded_task_whose_numbers_are_out_of_range_is_one_line_that_names_it(files, what, error):
+    (files / "wrong.py").write_text(TASK + SAMPLE.format(what=what))
+    quick = ["--steps", 1, "--seeds", 1, "--quiet", "--store", files / "results", "--workers", 1]
+    done = invoke("run", "my-count", *quick, "--load", files / "wrong.py", "--arm", "fpa")
+    assert done.exit_code == 2, done.output
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith(f"error: my-count: IndexError: {error}")
+    assert line.endswith(f"probe check {files / 'wrong.py'} may tell more")
+
+
 def test_an_error_of_the_suite_s_own_keeps_its_traceback(files, monkeypatch):
     monkeypatch.setattr("attnprobe.probes.run.check_device", lambda *given: 1 / 0)
     done = invoke("run", "ladder", "--load", files / "mine.py", "--arm", "mine")
