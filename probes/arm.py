@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from attnprobe.probes.spec import Spec, number, parse
 
@@ -17,7 +18,8 @@ LARGEST_HEAD_DIM = 512
 class Arm:
     """One row of a comparison: a mechanism, under the name it was asked for by, and a head dimension.
 
-    A control is an arm again at a head dimension that suffices.
+    A control is an arm again at a head dimension that suffices. Raises ValueError where a part's parameter is nan, which equals nothing:
+    the arm would not even be itself where a worker gives it back.
     """
 
     name: str
@@ -25,8 +27,20 @@ class Arm:
     head_dim: int
     control: bool = False
 
+    def __post_init__(self) -> None:
+        check_parameters(self.name, self.spec)
+
     def __str__(self) -> str:
         return f"{self.name}@{self.head_dim}"
+
+
+def check_parameters(name: str, spec: Spec) -> None:
+    """Raise ValueError where a parameter of one of a spec's parts is nan. name: the arm's."""
+    parts: list[Any] = [part for layer in spec.layers for part in (*layer.parts().values(), spec.swap) if part]
+    for part in parts:
+        for field in fields(part):
+            if (value := getattr(part, field.name)) != value:
+                raise ValueError(f"arm {name!r}: {part.name}({field.name}=...) takes a number, not {value}")
 
 
 def arm(text: str, default_head_dim: int) -> Arm:

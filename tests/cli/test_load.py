@@ -180,6 +180,14 @@ def test_a_mistake_in_a_loaded_part_is_one_line_that_names_it(files, mine, mista
     assert line.endswith(f"probe check {files / 'wrong.py'} may tell more")
 
 
+def test_a_parameter_that_is_nan_is_one_line_and_exit_2(files, mine):
+    (files / "capped.py").write_text(mine.replace("    def parameters", "    cap: float = 1.0\n\n    def parameters", 1))
+    quick = ["--steps", 1, "--seeds", 1, "--quiet", "--workers", 2, "--store", files / "results", "--load", files / "capped.py"]
+    done = invoke("run", "ladder", *quick, "--arm", "mine(cap=nan)", "--arm", "mine(cap=-1)")
+    assert done.exit_code == 2, done.output
+    assert done.stderr == "error: arm 'mine(cap=nan)': mine(cap=...) takes a number, not nan\n"
+
+
 SAMPLE = """
     def sample(self, rng, n):
         from dataclasses import replace
