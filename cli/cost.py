@@ -85,8 +85,10 @@ def startup():
 
 
 def ready(job, progress):
-    """Import what a training needs."""
-    import attnprobe.probes.train  # noqa: F401
+    """What a worker does before its first training."""
+    from attnprobe.probes.run import warm_up
+
+    warm_up("cpu")
 
 
 def estimate(runs, seeds, store, workers, grid=None):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
+import functools
 import os
 import platform
 import tempfile
@@ -20,6 +22,7 @@ from attnprobe.probes.loading import blaming
 from attnprobe.probes.mixers import intervention
 from attnprobe.probes.recipe import Recipe
 from attnprobe.probes.results import ArmResult, Results
+from attnprobe.probes.spec import parse
 from attnprobe.probes.store import Store, identity
 from attnprobe.probes.tasks import TASKS
 from attnprobe.probes.tasks.task import Task
@@ -242,6 +245,7 @@ def train_and_store(job, progress):
 
     keep_freed_memory()
     torch.set_num_threads(job.threads)
+    warm_up(job.device)
     start = time.perf_counter()
     specs = tuple(arm.spec for arm in job.missing)
     with blaming(job.task, specs):
@@ -261,6 +265,15 @@ def train_and_store(job, progress):
         return store.save(named(job.task, arm, job.recipe, result["seed"], job.device), result, recorded)
 
     return {arm: {r["seed"]: saved(arm, r) for r in results[arm.spec] if r["seed"] in lacks} for arm, lacks in job.missing.items()}
+
+
+@functools.cache
+def warm_up(device):
+    """Train a smallest model for a step, once a process and device, and drop it: what torch does at first is no arm's training."""
+    from attnprobe.probes.train import train_seeds
+
+    task = TASKS["ladder"](r=2)
+    train_seeds(task, parse("fpa"), 2, (0,), dataclasses.replace(task.recipe, steps=1, batch=2), device)
 
 
 def versions():

@@ -8,6 +8,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -70,6 +71,20 @@ def test_workers_give_the_results_of_one_process(tmp_path):
     alone, _ = run(Store(tmp_path / "one"))
     beside, _ = run(Store(tmp_path / "two"), workers=2)
     assert beside == alone
+
+
+def test_what_torch_does_at_first_is_done_once_and_is_in_no_arm_s_seconds(tmp_path, monkeypatch):
+    """By a clock that only a small training of a step moves: the warm-up's."""
+    from attnprobe.probes import run as module
+    from attnprobe.probes import train
+
+    now, real = [0.0], train.train_seeds
+    module.warm_up.cache_clear()
+    monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: now[-1]))
+    monkeypatch.setattr(train, "train_seeds", lambda *given: (now.append(now[-1] + 100), real(*given)))
+    results = run_probe(TASK, ARMS, (0, 1), RECIPE, Store(tmp_path))
+    assert now == [0.0, 100.0]
+    assert {record["recorded"]["seconds"] for one in results for record in one.records.values()} == {0.0}
 
 
 def test_a_corrupt_result_is_computed_again(tmp_path):
