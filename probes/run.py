@@ -188,6 +188,8 @@ def trained_arms(task, arms, seeds, recipe, store, device, threads, workers, fre
     """`run_probe` on values that are checked."""
     held = {arm: {} for arm in arms} if fresh else stored(task, arms, seeds, recipe, device, store)
     missing = lacking(arms, seeds, held)
+    if missing:
+        store.check_writable()
     for arm in arms:
         watch.started(arm, len(held[arm]), len(missing.get(arm, ())))
     jobs = [Job(task, group, recipe, device, threads, str(store.root)) for group in trained_alike(missing)]

@@ -7,6 +7,7 @@ over what is read back tells a damaged file from a result.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import itertools
 import json
@@ -30,7 +31,7 @@ class Store:
     """Results under one directory.
 
     Args: root: the directory, made if missing; warn: called with one line when a file is set aside.
-    Raises OSError at construction if the directory cannot be written.
+    Raises OSError at construction where there is no such directory and none can be made. It need not be writable to be read.
     """
 
     def __init__(self, root: str | Path, warn: Callable[[str], object] = lambda line: None) -> None:
@@ -40,8 +41,19 @@ class Store:
         if self.root.exists() and not self.root.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, "a store is a directory, and this is none", str(self.root))
         self.root.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=self.root):
-            pass  # an unwritable store is found out before anything is computed
+
+    def check_writable(self) -> None:
+        """Raise OSError, which names the store, where its directory cannot be written: to be found out before anything is computed."""
+        with self.writing(), tempfile.TemporaryFile(dir=self.root):
+            pass
+
+    @contextlib.contextmanager
+    def writing(self):
+        """What fails to be written in here is said of the store, whatever temporary file it was."""
+        try:
+            yield
+        except OSError as error:
+            raise OSError(error.errno, f"a result cannot be written: {error.strerror}", str(self.root)) from error
 
     def path(self, identity: dict[str, Any]) -> Path:
         """STORE/<task>/<arm>/<key[:16]>.json for an identity made by `identity`."""
@@ -75,16 +87,25 @@ class Store:
     def save(self, identity: dict[str, Any], result: dict[str, Any], recorded: dict[str, Any]) -> dict[str, Any]:
         """Write one seed's result and return its record."""
         record = {"schema": SCHEMA, "key": key(identity), "identity": identity, "result": result, "recorded": recorded}
-        path = self.path(identity)
-        path.parent.mkdir(parents=True, exist_ok=True)
         record = json.loads(json.dumps(record, allow_nan=False))  # what will be read back: tuples become lists
-        temporary = path.with_name(f".{path.stem}.{os.getpid()}.tmp")
+        with self.writing():
+            write(self.path(identity), json.dumps(record | {"checksum": checksum(record)}, allow_nan=False))
+        return record | {"checksum": checksum(record)}
+
+
+def write(path, text):
+    """Write a file whole, by way of a temporary one, which is removed where that fails."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}.tmp")
+    try:
         with temporary.open("w", encoding="utf-8") as file:
-            json.dump(record | {"checksum": checksum(record)}, file, allow_nan=False)
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-        return record | {"checksum": checksum(record)}
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def identity(task, spec, head_dim, recipe, seed, dtype, device_type):

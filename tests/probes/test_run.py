@@ -1,6 +1,7 @@
 """run_probe: resume, fresh, workers, and what a killed run leaves behind."""
 
 import dataclasses
+import errno
 import os
 import signal
 import subprocess
@@ -85,6 +86,20 @@ def test_what_torch_does_at_first_is_done_once_and_is_in_no_arm_s_seconds(tmp_pa
     results = run_probe(TASK, ARMS, (0, 1), RECIPE, Store(tmp_path))
     assert now == [0.0, 100.0]
     assert {record["recorded"]["seconds"] for one in results for record in one.records.values()} == {0.0}
+
+
+def test_a_store_that_cannot_be_written_is_read_and_refused_where_a_seed_is_missing(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    first, _ = run(store)
+
+    def read_only(**given):
+        raise OSError(errno.EROFS, "Read-only file system", f"{tmp_path}/tmp1234")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", read_only)
+    assert run(Store(tmp_path))[0] == first
+    with pytest.raises(OSError, match="a result cannot be written: Read-only file system") as caught:
+        run(Store(tmp_path), seeds=(0, 1, 2))
+    assert caught.value.filename == str(tmp_path)
 
 
 def test_a_corrupt_result_is_computed_again(tmp_path):

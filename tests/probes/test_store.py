@@ -1,6 +1,8 @@
 """The store: what names a result, what survives a kill, what is set aside."""
 
+import errno
 import json
+import os
 from dataclasses import replace
 
 import pytest
@@ -154,8 +156,6 @@ def test_files_set_aside_are_all_kept(store):
 
 
 def test_what_is_no_file_in_a_result_s_place_is_named(store):
-    import os
-
     store.path(named()).mkdir(parents=True)
     with pytest.raises(OSError, match="a result is a file"):
         store.load(named())
@@ -187,6 +187,15 @@ def test_a_store_that_cannot_be_written_is_found_out_at_once(tmp_path):
         Store(tmp_path / "file")
     with pytest.raises(ValueError, match="must name a directory"):
         Store("")
+
+
+@pytest.mark.parametrize("code", [errno.EROFS, errno.ENOSPC])
+def test_what_cannot_be_written_is_said_of_the_store(store, monkeypatch, code):
+    monkeypatch.setattr("os.fsync", lambda number: (_ for _ in ()).throw(OSError(code, os.strerror(code))))
+    with pytest.raises(OSError, match=f"a result cannot be written: {os.strerror(code)}") as caught:
+        store.save(named(), RESULT, RECORDED)
+    assert (caught.value.errno, caught.value.filename) == (code, str(store.root))
+    assert [path for path in store.root.rglob("*") if path.is_file()] == []
 
 
 def test_an_arm_of_layers_has_a_directory_of_its_own(store):
