@@ -190,6 +190,9 @@ def trained_arms(task, arms, seeds, recipe, store, device, threads, workers, fre
     missing = lacking(arms, seeds, held)
     if missing:
         store.check_writable()
+    for arm, lacks in missing.items():
+        for seed in lacks:
+            store.check_free(named(task, arm, recipe, seed, device))
     for arm in arms:
         watch.started(arm, len(held[arm]), len(missing.get(arm, ())))
     jobs = [Job(task, group, recipe, device, threads, str(store.root)) for group in trained_alike(missing)]

@@ -47,6 +47,16 @@ class Store:
         with self.writing(), tempfile.TemporaryFile(dir=self.root):
             pass
 
+    def check_free(self, identity: dict[str, Any]) -> None:
+        """Raise ValueError where a result of a newer schema has the place of an identity's: nothing is written over it."""
+        path = self.path(identity)
+        if path.is_file():
+            try:
+                record = read(path.read_bytes(), path)
+            except ValueError:  # what is damaged has no claim to its place
+                return
+            check_not_newer(record, path)
+
     @contextlib.contextmanager
     def writing(self):
         """What fails to be written in here is said of the store, whatever temporary file it was."""
@@ -61,7 +71,10 @@ class Store:
         return self.root / identity["task"] / f"{arm}@{identity['head_dim']}" / f"{key(identity)[:16]}.json"
 
     def load(self, identity: dict[str, Any]) -> dict[str, Any] | None:
-        """The stored record of an identity, or None; a file that does not hold it is set aside under `.corrupt`."""
+        """The stored record of an identity, or None; a file that does not hold it is set aside under `.corrupt`.
+
+        Raises ValueError where it is a result of a newer schema, which stays where it is.
+        """
         path = self.path(identity)
         for folder in (path.parent.parent, path.parent):
             if folder.exists() and not folder.is_dir():
@@ -73,10 +86,13 @@ class Store:
         data = path.read_bytes()
         try:
             record = read(data, path)
+            check_not_newer(record, path)
             if record["schema"] != SCHEMA or record["key"] != key(identity):
                 raise ValueError("it is the result of something else")
             if identity["task"] in TASKS and (why := unscored(record, TASKS[identity["task"]].metric)):
                 raise ValueError(why)
+        except Newer:
+            raise
         except ValueError as error:
             aside = next(a for n in itertools.count(1) if not (a := path.with_suffix(f".corrupt{n}")).exists())
             path.replace(aside)
@@ -85,12 +101,24 @@ class Store:
         return record
 
     def save(self, identity: dict[str, Any], result: dict[str, Any], recorded: dict[str, Any]) -> dict[str, Any]:
-        """Write one seed's result and return its record."""
+        """Write one seed's result and return its record. Raises as `check_free` does."""
+        self.check_free(identity)
         record = {"schema": SCHEMA, "key": key(identity), "identity": identity, "result": result, "recorded": recorded}
         record = json.loads(json.dumps(record, allow_nan=False))  # what will be read back: tuples become lists
         with self.writing():
             write(self.path(identity), json.dumps(record | {"checksum": checksum(record)}, allow_nan=False))
         return record | {"checksum": checksum(record)}
+
+
+class Newer(ValueError):
+    """A result of a newer schema."""
+
+
+def check_not_newer(record, path):
+    """Raise Newer where a record is of a newer schema than this."""
+    if record["schema"] > SCHEMA:
+        what = f"a result of schema {record['schema']}, newer than {SCHEMA}, which is written here"
+        raise Newer(f"{path} is {what}: it stays as it is; update attnprobe, or give another store")
 
 
 def write(path, text):

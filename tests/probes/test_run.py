@@ -102,6 +102,19 @@ def test_a_store_that_cannot_be_written_is_read_and_refused_where_a_seed_is_miss
     assert caught.value.filename == str(tmp_path)
 
 
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_result_of_a_newer_schema_is_left_in_its_place_and_refused_before_training(tmp_path, fresh):
+    store = Store(tmp_path, warn=pytest.fail)
+    run(store)
+    newer = sorted(tmp_path.rglob("*.json"))[-1]
+    newer.write_text('{"schema": 99}')
+    with pytest.raises(ValueError, match="of schema 99, newer than 1, which is written here: it stays as it is") as caught:
+        run(store, fresh=fresh)
+    assert str(newer) in str(caught.value)
+    assert newer.read_text() == '{"schema": 99}'
+    assert len(list(tmp_path.rglob("*"))) == 1 + 3 + 6  # the task's directory, the arms', the seeds' files
+
+
 def test_a_corrupt_result_is_computed_again(tmp_path):
     lines = []
     store = Store(tmp_path, warn=lines.append)

@@ -146,6 +146,14 @@ def test_a_failed_seed_is_loaded_without_the_metric(store):
     assert store.load(named())["result"] == failed
 
 
+def test_nothing_is_written_over_a_result_of_a_newer_schema(store):
+    store.save(named(), RESULT, RECORDED)
+    store.path(named()).write_text('{"schema": 99}')
+    with pytest.raises(ValueError, match="newer than 1"):
+        store.save(named(), RESULT, RECORDED)
+    assert store.path(named()).read_text() == '{"schema": 99}'
+
+
 def test_files_set_aside_are_all_kept(store):
     for n in (1, 2):
         store.save(named(), RESULT, RECORDED)
