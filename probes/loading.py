@@ -101,6 +101,33 @@ def clear():
         cached.cache_clear()
 
 
+def known(text, read):
+    """read(), the task or arm that a text names. Raises ValueError as it does, or where it fails and the text has a name that a class
+    of no file bears, that of a script, say.
+    """
+    try:
+        return read()
+    except ValueError:
+        for cls in (cls for base in (Task, *AXIS.values()) for cls in descendants(base)):
+            name = vars(cls).get("name")
+            if name in NAME.findall(text) and not in_folder(cls):
+                where = "the script that runs" if cls.__module__ == "__main__" else f"the module {cls.__module__}"
+                raise ValueError(f"{name!r} is registered in {where}: put it in a file of its own and give that to load") from None
+        raise
+
+
+def in_folder(cls):
+    """Whether a class is of the suite's own files or of a loaded one."""
+    return cls.__module__.startswith((PREFIX, code.PREFIX))
+
+
+def descendants(cls):
+    """The classes that derive from a class, however far."""
+    for child in cls.__subclasses__():
+        yield child
+        yield from descendants(child)
+
+
 def module_name(resolved):
     """A module's name for a file: the same in every process that loads the same files in the same order."""
     stem = PREFIX + re.sub(r"\W", "_", Path(resolved).stem)

@@ -18,7 +18,7 @@ from typing import Any
 from attnprobe.probes.arm import Arm, once
 from attnprobe.probes.arm import arm as read_arm
 from attnprobe.probes.arm import seeds as read_seeds
-from attnprobe.probes.loading import blaming
+from attnprobe.probes.loading import blaming, known
 from attnprobe.probes.mixers import intervention
 from attnprobe.probes.recipe import Recipe
 from attnprobe.probes.results import ArmResult, Results
@@ -116,7 +116,7 @@ def run_probe(
     >>> [(str(found.arm), len(found.records)) for found in results]
     [('fpa@4', 2), ('rope@4', 2)]
     """
-    task = TASKS[task]() if isinstance(task, str) else task
+    task = known(task, lambda: TASKS[task]()) if isinstance(task, str) else task
     if not isinstance(task, Task):
         raise ValueError(f"task must be a Task, such as Ladder(r=10), or the name of one, not {task!r}")
     asked = listed(task, task.arms if arms is None else arms)
@@ -142,7 +142,7 @@ def listed(task, arms):
     arms = list(arms) if isinstance(arms, Iterable) else arms
     if not isinstance(arms, list) or not all(isinstance(one, str | Arm) for one in arms):
         raise ValueError(f"arms is a list of texts and Arms, such as ['fpa', 'rope@12'], not {arms!r}")
-    asked = once(read_arm(one, task.head_dim) if isinstance(one, str) else one for one in arms)
+    asked = once(known(one, lambda one=one: read_arm(one, task.head_dim)) if isinstance(one, str) else one for one in arms)
     if not asked:
         raise ValueError("arms must name at least one arm")
     return asked

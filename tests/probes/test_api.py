@@ -186,3 +186,41 @@ def test_a_task_of_the_script_itself_is_refused_in_one_line(tmp_path):
     done = subprocess.run([sys.executable, path], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 1
     assert "Mine is defined in __main__" in done.stderr.splitlines()[-1]
+
+
+REGISTERED = """
+from dataclasses import dataclass
+from attnprobe.probes import Ladder, run_probe
+from attnprobe.probes.mixers.bias.age import Alibi
+from attnprobe.probes.registry import register
+
+
+@register("inscript")
+@dataclass(frozen=True)
+class Mine(Alibi):
+    pass
+
+
+@register("in-task")
+@dataclass(frozen=True)
+class Own(Ladder):
+    pass
+
+
+for task, arms in (("ladder", ["fpa", "rope+inscript@8"]), ("in-task", ["fpa"]), ("ladder", ["inscrip"])):
+    try:
+        run_probe(task, arms, seeds=1, workers=2)
+    except ValueError as error:
+        print(error)
+"""
+
+
+def test_a_name_that_is_registered_in_the_script_is_sent_to_load(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(REGISTERED)
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    mechanism, task, other = done.stdout.splitlines()
+    assert mechanism == "'inscript' is registered in the script that runs: put it in a file of its own and give that to load"
+    assert task == "'in-task' is registered in the script that runs: put it in a file of its own and give that to load"
+    assert other.startswith("spec 'inscrip': unknown part 'inscrip'")
