@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
+import threading
 import traceback
 import types
 from collections import deque
@@ -32,10 +34,10 @@ def in_processes(train, jobs, workers, watch):
         for _ in range(workers):
             ours, theirs = context.Pipe()
             process = context.Process(target=work, args=(train, theirs, loaded()), daemon=True)
-            with hidden_main():
+            with hidden_main(), unstopped():
                 process.start()
+                processes.append(process)
             theirs.close()
-            processes.append(process)
             running[ours] = waiting.popleft()
             ours.send(running[ours])
         while running:
@@ -75,10 +77,25 @@ def hidden_main():
         sys.modules["__main__"] = main
 
 
+@contextlib.contextmanager
+def unstopped():
+    """Hold an interrupt or SIGTERM back meanwhile: a process whose start is cut off would end by itself, with a traceback."""
+    if threading.current_thread() is not threading.main_thread():  # signals are handled in no other
+        yield
+        return
+    came = []
+    handlers = {number: signal.signal(number, lambda number, _: came.append(number)) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    for number in came:
+        signal.raise_signal(number)
+
+
 def work(train, connection, files):
     """A worker: load the user's files, (path, source), then train the jobs that come over the connection until it closes."""
-    import signal
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
     try:
         for file in files:

@@ -19,6 +19,7 @@ from attnprobe.probes.spec import parse
 from attnprobe.probes.store import Store
 from attnprobe.probes.tasks import TASKS
 from attnprobe.probes.tasks.ladder import Ladder
+from attnprobe.probes.workers import unstopped
 
 TASK = Ladder(r=4)
 RECIPE = replace(TASK.recipe, steps=50, batch=4)
@@ -130,6 +131,22 @@ def test_a_corrupt_result_is_computed_again(tmp_path):
 def test_an_error_in_a_worker_reaches_the_caller(tmp_path):
     with pytest.raises(ValueError, match="names 2 layers"):
         run(Store(tmp_path), arms=[Arm("two", parse("rope/fpa"), 3)], workers=2)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_waits_until_a_worker_has_started(number):
+    def handler(number, frame):
+        came.append(number)
+
+    came, before = [], signal.signal(number, handler)
+    try:
+        with unstopped():
+            signal.raise_signal(number)
+            assert came == []
+        assert came == [number]
+        assert signal.getsignal(number) is handler
+    finally:
+        signal.signal(number, before)
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads Linux's /proc")
