@@ -88,13 +88,13 @@ def examine(name):
 
 def findings(name):
     """A task's or a mechanism's findings; one that a user's code keeps from being built, or from any check, has that as its only one."""
-    from attnprobe.probes.checks.findings import FAIL, Finding, described, raised_by_signal
+    from attnprobe.probes.checks.findings import FAIL, Finding, described
     from attnprobe.probes.tasks import TASKS
 
     try:
         return task_findings(TASKS[name]()) if name in TASKS else mixer_findings(name)
     except (Exception, SystemExit) as error:
-        if raised_by_signal(error) or not of_a_user(error, name):
+        if not of_a_user(error, name):
             raise
         return {"checks": [Finding("construction", FAIL, described(error))], "traits": [], "theory": [], "alike": []}
 

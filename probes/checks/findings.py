@@ -33,7 +33,8 @@ class Note:
 def run(checks, *subject):
     """The Finding of each check, by name. checks: name -> function of the subject that returns what held, or raises.
 
-    Whatever a check raises is a finding: the code under it is a stranger's. One that repeats the error of the check before says so.
+    Whatever a check raises is a finding, an exit too, since the code under it is a stranger's; an interrupt goes on. One that repeats
+    the error of the check before says so.
     """
     found, last = [], None
     for name, check in checks.items():
@@ -43,17 +44,10 @@ def run(checks, *subject):
         except Failed as failed:
             found.append(Finding(name, FAIL, str(failed)))
         except (Exception, SystemExit) as error:
-            if raised_by_signal(error):
-                raise
             text = described(error)
             found.append(Finding(name, FAIL, "the same error" if text == last else text))
             last = text
     return found
-
-
-def raised_by_signal(error):
-    """Whether an error is an exit that a signal's handler asked for, which goes on; the code under a check raises SystemExit itself."""
-    return isinstance(error, SystemExit) and type(error) is not SystemExit
 
 
 def described(error):
