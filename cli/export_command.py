@@ -10,7 +10,6 @@ import typer
 from attnprobe.cli.load import LoadOption
 from attnprobe.cli.results_command import STORE, TASKS_ASKED
 from attnprobe.cli.shell import command
-from attnprobe.cli.tables import by_size
 
 
 class Rows(StrEnum):
@@ -91,6 +90,8 @@ def pick(store, names, older):
 
 def place(held):
     """Where a result stands: by task, options, recipe, arm and seed."""
+    from attnprobe.cli.tables import by_size
+
     known = held.identity
     size, recipe = by_size(known["task"], known["options"]), json.dumps(known["recipe"], sort_keys=True)
     return size, recipe, known["arm_name"], known["head_dim"], known["seed"], held.state, known["code"]

@@ -55,8 +55,15 @@ class TaskGroup(Group):
         """The registered tasks of the family."""
         return [name for name, entry in TASKS.entries.items() if entry.facts.get("family", "").startswith(self.family)]
 
+    def format_help(self, ctx, formatter):
+        """Help that names the tasks without importing them: of each its name and summary."""
+        ctx.meta["listed"] = True
+        super().format_help(ctx, formatter)
+
     def get_command(self, ctx, cmd_name):
         """The command of a task; an unknown name ends with one line and exit 2; None in completion."""
+        if ctx.meta.get("listed"):
+            return typer.core.TyperCommand(cmd_name, short_help=TASKS.entries[cmd_name].summary)
         names = self.list_commands(ctx)
         if cmd_name not in names and ctx.resilient_parsing:  # a shell completes
             return None

@@ -120,6 +120,22 @@ def test_an_arm_is_completed_by_the_parts_of_axes_that_it_lacks():
     assert all(parse(text) for text in completion.arms("fir+"))
 
 
+def test_naming_the_commands_loads_none_of_what_they_run():
+    """What -h would wait for: tables, verdicts and the parts of mechanisms."""
+    show = "import sys, attnprobe.cli.probe; print(*(name for name in sys.modules if name.startswith(('attnprobe', 'rich.table'))))"
+    loaded = set(subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, check=True).stdout.split())
+    assert "attnprobe.cli.export_command" in loaded
+    assert not loaded & {"attnprobe.cli.tables", "attnprobe.cli.verdict", "attnprobe.probes.spec", "attnprobe.theory.rank", "rich.table"}
+
+
+@pytest.mark.parametrize("group", ["run", "show"])
+def test_help_that_lists_the_tasks_imports_none(group):
+    show = "import sys, atexit; from attnprobe.cli import probe; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); probe.app()"
+    asked = subprocess.run([sys.executable, "-c", show, group, "-h"], capture_output=True, text=True, check=True)
+    assert "push-pop" in asked.stdout
+    assert not {"attnprobe.probes.tasks.push_pop", "attnprobe.probes.tasks.ladder"} & set(asked.stderr.split())
+
+
 COMPLETE = """
 import sys
 from attnprobe.cli import {program}
