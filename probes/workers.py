@@ -89,7 +89,7 @@ def unstopped():
         yield
     finally:
         for number, handler in handlers.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)  # None: not set from Python
     for number in came:
         signal.raise_signal(number)
 
